@@ -2,8 +2,8 @@
 //!
 //! A trace's header should come before its events. Where it does not (a writer that sorts its keys puts
 //! `vantage_point` behind them), the headers are gathered by a look ahead over the file. It passes over events by their
-//! brackets alone; where anything of the file is damaged, it is read in the very same steps as later. What it gathers is
-//! kept by the place where the events begin, never by the order of the traces.
+//! brackets alone; where anything of the file is damaged, the look ahead uses the same steps as the reading later. The
+//! headers are kept by the offset where the events begin, never by the order of the traces.
 
 use crate::error::Error;
 use crate::file::{Breathe, Files, Reading};
@@ -139,7 +139,7 @@ impl<'c> Files<'c, '_> {
         self.grown()
     }
 
-    /// Something of a trace is no event.
+    /// Counts a part of a trace that is not an event.
     fn lose(&mut self, reader: &mut DocumentTrace<'_>, reject: Reject) {
         // An empty record says nothing, so nothing of it is missing.
         reader.is_whole &= reject.reason == Some(Skip::EmptyRecord);
@@ -209,7 +209,7 @@ fn look_ahead(file: &Arc<File>, breathe: &Breathe<'_>, is_quick: bool) -> Result
     while bytes <= HEADERS_AHEAD {
         match document.step(&mut reading.window) {
             Step::NeedMore => {
-                // Whoever reads on is told the same.
+                // The reading that follows gets the same error.
                 if breathe().is_err() {
                     break;
                 }
@@ -343,7 +343,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { cases: 20_000, failure_persistence: None, ..ProptestConfig::default() })]
 
-        /// Where the quick way takes a damaged file for whole, no trace has another's header.
+        /// Where the quick look ahead accepts a damaged file as whole, no trace gets another trace's header.
         #[test]
         fn a_damaged_document_gives_no_trace_the_header_of_another(
             strikes in prop::collection::vec((any::<prop::sample::Index>(), 0..4u8, any::<u8>()), 1..4)

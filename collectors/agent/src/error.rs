@@ -7,7 +7,7 @@ use std::io::{self, ErrorKind};
 /// Why something failed. It alone decides what a caller does: see [`FailureKind::handling`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FailureKind {
-    /// Command line or configuration ask for what cannot be.
+    /// The command line or the configuration is not valid.
     Configuration,
     /// Another process owns the state.
     InUse,
@@ -17,15 +17,15 @@ pub enum FailureKind {
     Disk,
     /// One followed file.
     File,
-    /// The sink is away, or refuses for now.
+    /// The sink is unreachable, or refuses for now.
     SinkAway,
-    /// The sink knows another password, or does not allow us this.
+    /// The sink refuses authentication or authorization.
     NotLetIn,
     /// The sink refuses for good.
     SinkRefuses,
-    /// Nobody takes what is written to standard output.
+    /// Standard output cannot be written.
     Output,
-    /// The process was told to stop, and leaves work that lasts.
+    /// The process was told to stop, and leaves a long piece of work unfinished.
     Told,
     /// A fault of this program: a value that cannot be encoded, a thread that cannot be started.
     Internal,
@@ -36,9 +36,9 @@ pub enum FailureKind {
 pub enum ErrorHandling {
     /// The item is bad: it is counted, and the others go on.
     Reject,
-    /// The world is bad for a while: it is tried again, later.
+    /// The cause is temporary: the operation is retried later.
     Retry,
-    /// A promise cannot be kept: the process ends, and says why.
+    /// The collector cannot keep its guarantees: the process ends with the reason.
     Stop,
 }
 
@@ -105,32 +105,32 @@ pub struct Error {
 }
 
 impl Error {
-    /// Any.
+    /// An error of any kind.
     pub fn new(kind: FailureKind, place: impl Display, said: impl Display) -> Self {
         Self { kind, place: place.to_string(), said: said.to_string() }
     }
 
-    /// Of the configuration.
+    /// An error of the configuration.
     pub fn configuration(said: impl Display) -> Self {
         Self::new(FailureKind::Configuration, "", said)
     }
 
-    /// Of this program.
+    /// A fault of this program.
     pub fn internal(said: impl Display) -> Self {
         Self::new(FailureKind::Internal, "", said)
     }
 
-    /// Of the state on disk: what passes by itself is tried again.
+    /// An error of the state on disk; a temporary one is retried.
     pub fn of_state(place: impl Display, error: &io::Error) -> Self {
         Self::new(if is_full(error) { FailureKind::Disk } else { FailureKind::State }, place, error)
     }
 
-    /// Of one followed file: what passes by itself is tried again.
+    /// An error of one followed file; a temporary one is retried.
     pub fn of_file(place: impl Display, error: &io::Error) -> Self {
         Self::new(if is_full(error) { FailureKind::Disk } else { FailureKind::File }, place, error)
     }
 
-    /// With what it is a part of before its place.
+    /// The same error, with the enclosing `place` before its own.
     pub fn within(self, place: impl Display) -> Self {
         let place = if self.place.is_empty() { place.to_string() } else { format!("{place}: {}", self.place) };
         Self { place, ..self }

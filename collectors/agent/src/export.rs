@@ -1,4 +1,5 @@
-//! `export`: rows of `events` back to a qlog. Standard input has one line of JSON that says which, then Arrow IPC streams.
+//! `export`: rows of `events` back to a qlog. Standard input has a request (one line of JSON), then Arrow IPC
+//! streams.
 
 use crate::error::Error;
 use crate::output::written;
@@ -54,8 +55,8 @@ fn stored(header: &str) -> Result<Header, Error> {
 
 fn clock(header: &str, unit_rule: &str, base_ns: i64) -> Result<(Units, WrittenClock), Error> {
     let header = stored(header)?;
-    let units = Units::from_rule(unit_rule)
-        .ok_or_else(|| Error::configuration(format!("unit_rule is none that is known: {unit_rule}")))?;
+    let units =
+        Units::from_rule(unit_rule).ok_or_else(|| Error::configuration(format!("unknown unit_rule: {unit_rule}")))?;
     Ok((units, WrittenClock::new(base_ns, header.time_format())))
 }
 

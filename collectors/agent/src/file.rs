@@ -53,7 +53,7 @@ impl Reading {
         }
     }
 
-    /// Reads as much as is there, at least a chunk: a record is looked at a few times, however long it is.
+    /// Reads at least a chunk, until the window holds twice as much: even a long record is scanned only a few times.
     pub fn fill_twice(&mut self) {
         let wanted = (2 * self.window.rest().len()).min(RECORD_LIMIT + CHUNK);
         self.fill();
@@ -92,7 +92,7 @@ pub struct Files<'c, 'f> {
     pub bytes: u64,
     /// Files opened.
     pub files: u64,
-    /// What is done between two reads of a file, however large: it may rest, or leave the file as it is.
+    /// What is called between two reads of a file: it may sleep, or end the reading with an error.
     pub breathe: &'f Breathe<'f>,
 }
 
@@ -119,7 +119,8 @@ impl<'c, 'f> Files<'c, 'f> {
         Some(reading)
     }
 
-    /// Reads one file, `name` is what people call it. What is wrong with it is counted in the tables; an error is ours.
+    /// Reads one file called `name`. Faults of the file are counted in the tables; errors are those of `flush` and
+    /// `breathe`.
     pub fn read(&mut self, name: &str, file: &Arc<File>) -> Result<(), Error> {
         let Some(mut reading) = self.begin(name, file) else { return Ok(()) };
         let mut wanted = HEAD;
@@ -160,7 +161,7 @@ impl<'c, 'f> Files<'c, 'f> {
         done
     }
 
-    /// Counts bytes that are no trace's.
+    /// Counts bytes that belong to no trace.
     pub fn reject(&mut self, name: &str, reject: &Reject) {
         reject_of_file(&mut self.tables, name, reject);
     }
@@ -170,12 +171,12 @@ impl<'c, 'f> Files<'c, 'f> {
         whole(&mut self.tables, name, reason, 0, bytes);
     }
 
-    /// Lets tables that have grown large go.
+    /// Flushes the tables when they have grown large.
     pub fn grown(&mut self) -> Result<(), Error> {
         if self.tables.is_small() { Ok(()) } else { (self.flush)(&mut self.tables, false) }
     }
 
-    /// A header record and events, or rows, one each.
+    /// Reads a sequence (a header record, then events) or rows, record by record.
     fn records(&mut self, name: &str, mut reading: Reading, framing: Framing) -> Result<(), Error> {
         let mut records = Records::new(self.catalogue, framing, name);
         loop {
@@ -218,7 +219,7 @@ impl<'c, 'f> Files<'c, 'f> {
     }
 }
 
-/// What of a reject is kept.
+/// The bytes of a reject that are kept.
 pub fn kept(bytes: &[u8]) -> Vec<u8> {
     bytes[..bytes.len().min(REJECT_BYTES)].to_vec()
 }

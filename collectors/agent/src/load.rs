@@ -23,9 +23,9 @@ use std::time::{Duration, Instant};
 /// How often progress is told.
 const PROGRESS: Duration = Duration::from_millis(200);
 
-/// Reads everything under `paths` and the access logs, and writes batches to `sink`. With a file that has a secret,
-/// clients get keys, by which lines and traces of one client meet; nothing else is looked up. Nothing is redacted but
-/// where it is asked for.
+/// Reads everything under `paths` and the access logs, and writes batches to `sink`. With a secret file, clients get
+/// keys that join the access-log lines and the traces of one client; nothing else is looked up. Redaction is on only
+/// with `is_redacting`, or where the format of the access logs asks for it.
 pub fn run(
     paths: &[PathBuf],
     requests: &[PathBuf],

@@ -44,7 +44,7 @@ enum Command {
         /// Format of the access logs, TOML: the keys of `[access_log.format]`, see collectors/edge/README.md
         #[arg(long)]
         requests_format: Option<PathBuf>,
-        /// A file with a secret of 16 bytes or more: lines and traces of one client's address and port meet by a key of it
+        /// A file with a secret of 16 bytes or more: a keyed hash of the client address and port joins lines and traces
         #[arg(long)]
         client_secret_file: Option<PathBuf>,
         /// Keep no client address, header value, payload byte, user name, as `run` does by default
@@ -54,12 +54,12 @@ enum Command {
         #[arg(long, default_value = "-")]
         sink: String,
     },
-    /// Print what one room makes of files, as JSON lines
+    /// Print what one stage of the processing (a room) makes of files, as JSON lines
     Dump {
         /// Files or folders of traces
         #[arg(required = true)]
         paths: Vec<PathBuf>,
-        /// Which room
+        /// Stage whose output is printed
         #[arg(long, value_enum, default_value_t = DumpRoom::Summaries)]
         room: DumpRoom,
     },
@@ -78,7 +78,7 @@ enum Command {
         #[arg(long)]
         quiet: bool,
     },
-    /// Read files and encode their rows for nobody: events a second, rejects, peak memory
+    /// Read files, encode and discard their rows, and print events per second, rejects and peak memory
     Bench {
         /// Files or folders of traces
         #[arg(required = true)]
@@ -88,7 +88,7 @@ enum Command {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum DumpRoom {
-    /// Records given back from what parse made of them
+    /// Records, restored from the parsed events
     Events,
     /// Rows of streams, episodes, connections, aliases and rejects
     Summaries,
@@ -112,7 +112,7 @@ fn main() -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {
-            // Where nobody can be told, the exit code says it.
+            // When standard error cannot be written either, only the exit code reports the error.
             let _ = writeln!(std::io::stderr(), "quiclens-collector: {}", printable(&message.to_string()));
             ExitCode::from(3)
         }

@@ -1,12 +1,12 @@
-//! What a command writes for people: standard output, and text of strangers in it.
+//! What a command writes for people: standard output, with untrusted text in it made printable.
 
 use crate::error::{Error, FailureKind};
 use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-/// What came of writing to standard output. Where nobody reads it any more, as behind `head`, the command is over and
-/// nothing is wrong.
+/// The result of writing to standard output. When the reader has closed the pipe, as `head` does, the process exits
+/// with success.
 pub fn written(done: io::Result<()>) -> Result<(), Error> {
     match done {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => std::process::exit(0),

@@ -50,7 +50,7 @@ pub fn folders(paths: &[PathBuf]) -> impl Iterator<Item = PathBuf> {
 }
 
 fn walk(path: &Path) -> impl Iterator<Item = walkdir::Result<DirEntry>> + use<> {
-    // Hidden files and notes lie in folders of logs; name them to have them read.
+    // Hidden files in folders of logs are not read, unless their own path is given.
     let is_shown = |entry: &DirEntry| entry.depth() == 0 || !entry.file_name().to_string_lossy().starts_with('.');
     WalkDir::new(path).follow_links(true).sort_by_file_name().into_iter().filter_entry(is_shown)
 }

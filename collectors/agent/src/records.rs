@@ -35,7 +35,7 @@ pub struct Records<'c> {
     /// A record longer than the limit, of which the end has not come.
     passing: Option<Passing>,
     is_first: bool,
-    /// The clock by which connections are heard of, s.
+    /// Time of the clock that measures silences of connections, s.
     now_s: u64,
 }
 
@@ -101,7 +101,8 @@ impl<'c> Records<'c> {
 
     fn take(&mut self, window: &Window, len: usize, taken: usize, tables: &mut Tables) {
         let record = &window.rest()[..len];
-        // Told by its separator, never by what is known of the file's end: that differs by how it is read.
+        // Whether a record is cut is decided by its missing separator, never by the end of the file: `load` knows that
+        // end and `run` does not.
         let is_cut = taken == len;
         let is_first = std::mem::replace(&mut self.is_first, false);
         let Some(trace) = &mut self.trace else {
@@ -136,7 +137,7 @@ impl<'c> Records<'c> {
             }
             Err(Stop::Skip(reason)) => reason,
         };
-        // Of a line of many connections the last one may be of any of them.
+        // A truncated last line of a log with many connections may belong to any of them.
         self.complete &= self.framing != Framing::LineV1 || reason != Skip::Truncated;
         let reject = Reject { reason: Some(reason), offset: window.offset(), length: len as u64, bytes: kept(record) };
         trace.reject(reject, tables);
@@ -150,7 +151,7 @@ impl<'c> Records<'c> {
             next.follow(&mut trace, tables);
             let owed_by_others = std::mem::take(&mut tables.owed);
             trace.finish(std::mem::replace(&mut self.complete, true), tables);
-            // Only the end of a file is waited for with reading again.
+            // Events are read again only before the end of a file, not before the end of a trace inside it.
             let owed = std::mem::replace(&mut tables.owed, owed_by_others);
             if !owed.is_empty() {
                 tables.lose(&owed);
@@ -173,7 +174,7 @@ impl<'c> Records<'c> {
         Turn::Taken
     }
 
-    /// Sets the clock by which connections are heard of, s.
+    /// Sets the clock that measures silences of connections, s.
     pub fn at(&mut self, now_s: u64) {
         self.now_s = now_s;
         if let Some(trace) = &mut self.trace {
@@ -219,8 +220,7 @@ impl<'c> Records<'c> {
         Self::new(self.catalogue, self.framing, &self.name)
     }
 
-    /// The file was cut short: its end is not there, and what is left of the window is the beginning of a record, whose
-    /// end will not come.
+    /// The file was truncated: the rest of the window is the beginning of a record whose end never comes.
     pub fn tear(&mut self, window: &mut Window, tables: &mut Tables) {
         // More may have been written between the last look and the cut.
         self.complete = false;
@@ -244,7 +244,7 @@ impl<'c> Records<'c> {
         }
     }
 
-    /// Puts away what is no connection's.
+    /// Saves what belongs to no connection.
     pub fn save(&self) -> SavedRecords {
         SavedRecords {
             framing: self.framing,
@@ -277,7 +277,7 @@ impl<'c> Records<'c> {
         postcard::to_stdvec(&packed).ok().map(Vec::into_boxed_slice)
     }
 
-    /// What was packed; its connection counts as heard of at `now_s`.
+    /// Restores what was packed; the silence of its connection is measured from `now_s`.
     pub fn unpack(catalogue: &'c Catalogue, packed: &[u8], now_s: u64) -> Option<Self> {
         let (saved, only): (SavedRecords, Option<SavedConnection<'_>>) = postcard::from_bytes(packed).ok()?;
         let mut records = Self::restore(catalogue, saved)?;
@@ -317,7 +317,7 @@ pub fn torn(window: &mut Window) -> Option<Reject> {
     (!is_nothing).then_some(reject)
 }
 
-/// Counts the values of a header that say nothing, as one reject, if there are any; `offset` is where it stands, or ends.
+/// Counts the invalid values of a header, if there are any, as one reject; `offset` is where the header begins or ends.
 pub fn count_unread(tables: &mut Tables, name: &str, header: &Header, offset: u64) -> bool {
     let text = &header.unread;
     let has_unread = !text.is_empty();

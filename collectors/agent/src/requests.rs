@@ -97,7 +97,7 @@ impl Lines {
 
     fn pass(&mut self, window: &mut Window, tables: &mut Tables) -> Turn {
         let Some(reject) = pass(&mut self.passing, window, b'\n') else { return Turn::NeedMore };
-        tables.reject("", &reject, &self.name, "", None);
+        tables.reject(self.log_id.as_deref().unwrap_or(""), &reject, &self.name, "", None);
         Turn::Taken
     }
 

@@ -73,7 +73,7 @@ fn what_a_start_would_not_find_is_told() {
 }
 
 #[test]
-fn a_reader_that_has_enough_is_no_fault() {
+fn a_closed_standard_output_is_no_error() {
     let config = write("closed", &kafka(""));
     for command in ["check", "load", "bench", "dump"] {
         let mut process = Command::new(env!("CARGO_BIN_EXE_quiclens-collector"));

@@ -1,10 +1,10 @@
-//! Late retention: of whose connections events are kept. Every summary is kept, whatever is decided here.
+//! Late retention decides for which connections events are kept. All summaries are kept.
 //!
-//! A rule of content (slow, failed, lossy, novel) decides by what the connection did, so its probability is 1 whether or
-//! not the share would have taken it too. What no rule takes is kept with probability `share`, by a hash of its id:
-//! kept or not, `share` is its probability. So at any moment an event is kept with exactly the probability that its
-//! connection's row states, and sums of kept events over that probability are unbiased (Horvitz and Thompson, JASA 47).
-//! The share is decided first, so that nothing which it keeps is ever read twice.
+//! A rule of content (slow, failed, lossy, novel) decides by what the connection did, so the probability is 1 whether
+//! or not the share would have taken it too. A connection that no rule takes is kept with probability `share`, by a
+//! hash of its id; `share` is its probability whether it is kept or not. So at any moment an event is kept with exactly
+//! the probability that its connection's row states, and sums of kept events divided by that probability are unbiased
+//! (Horvitz and Thompson, JASA 47). The share is decided first, so that events which it keeps are never read twice.
 
 use crate::crossed::Bound;
 use crate::fold::Trace;
@@ -230,13 +230,13 @@ impl Standing {
         self.owed
     }
 
-    /// All that was owed is on its way with the next cut.
+    /// All owed events were read again; the next checkpoint contains them.
     pub fn repaid(&mut self) {
         self.owed = None;
     }
 
-    /// The source's earlier bytes are gone: what is owed is lost, and nothing can be kept from now on that was not.
-    /// True when something is lost.
+    /// The source's earlier bytes are gone: owed events are lost, and a later decision cannot keep earlier events. True
+    /// when something is lost.
     pub fn lose(&mut self) -> bool {
         self.is_source_gone = true;
         self.is_lost |= self.owed.take().is_some();
@@ -248,7 +248,8 @@ impl Standing {
         self.is_lost
     }
 
-    /// What the events up to now say. `requests` are rows that became final, `seq` is the place of the newest record.
+    /// Applies the rules to the events up to now. `requests` are rows that became final, `seq` is that of the newest
+    /// record.
     pub fn look(&mut self, rules: &Rules, requests: &[Row<Streams>], outcome: impl Fn() -> Outcome, at: At, seq: u64) {
         if self.by_rule {
             return;
@@ -384,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn the_share_is_one_of_ids_and_nests() {
+    fn a_larger_share_contains_the_ids_of_a_smaller_one() {
         let small = Rules { share: 0.1, ..NOTHING };
         let large = Rules { share: 0.3, ..NOTHING };
         let ids: Vec<String> = (0..20_000).map(|number| format!("{number:016x}")).collect();
@@ -445,7 +446,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_again_is_not_kept_and_counted() {
+    fn events_that_cannot_be_read_again_are_lost() {
         let rules = Rules { failed: true, ..NOTHING };
         let mut found = standing(&rules, &[request(1, 500, "acked")], Outcome::default(), At::Us(1));
         assert!(found.lose() && found.is_lost() && !found.flows() && found.owed().is_none());

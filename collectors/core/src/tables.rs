@@ -1,4 +1,4 @@
-//! Rows on their way out, and the batches they become.
+//! Output rows, and the batches that are made of them.
 
 use crate::catalogue::Catalogue;
 use crate::client::Edge;
@@ -34,7 +34,7 @@ pub struct Tables {
     pub events: Events,
     /// Whether events are wanted at all.
     pub wants_events: bool,
-    /// Of whose connections; none: of all.
+    /// The connections whose events are kept; `None`: all.
     pub retention: Option<Retention>,
     /// Only these events are wanted, and nothing else: what was read once is read again.
     pub again: Option<Again>,
@@ -66,7 +66,7 @@ pub struct Tables {
     pub unread: Option<BTreeMap<String, Unread>>,
     /// What each finished trace can show, where `unread` is asked.
     pub abilities: Vec<(Key, Vec<Ability>, u64)>,
-    /// What adds to rows who the client is, and takes from them what may not be kept.
+    /// Adds the client's facts to rows, and redacts what may not be kept.
     pub edge: Option<Arc<dyn Edge>>,
     /// Of each summary table in the order of [`NAMES`], the rows that were measured so far, and their bytes.
     pub measured: Measured,
@@ -76,7 +76,7 @@ pub struct Tables {
 #[derive(Debug, Default)]
 pub struct Measured {
     tables: std::cell::Cell<[(usize, usize); 6]>,
-    /// With so many rows it was found that some table is large, or that none is.
+    /// Numbers of rows at the last check, and whether a table was large then.
     found: std::cell::Cell<([usize; 6], bool)>,
 }
 

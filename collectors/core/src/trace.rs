@@ -84,10 +84,10 @@ pub struct TraceReader<'c> {
     offset: u64,
     /// Where it stands in the file, for people.
     place: u64,
-    /// Records of which nothing says whose they were, and how many of them stood before the newest event.
+    /// Rejected records without a known connection: all of them, and those before the newest event.
     harms: u64,
     harms_before: u64,
-    /// What first records tell of the writers of connections, and whether one of them is older than one before.
+    /// For each connection, what its first records show about its writer, and whether one of them is a late one.
     writers: HashMap<String, (RecordOrder, bool)>,
     /// Bytes of records that wait for older ones.
     held_bytes: usize,
@@ -139,8 +139,8 @@ impl<'c> TraceReader<'c> {
         self.stash.as_ref().is_some_and(Vec::is_empty)
     }
 
-    /// It comes after `other` in one file, of which no more records come: what was put away of that one's connections
-    /// is no longer so.
+    /// It comes after `other` in one file, and `other` gets no more records: the saved states of its connections are
+    /// out of date.
     pub fn follow(&mut self, other: &mut Self, tables: &mut Tables) {
         other.open(tables);
         self.open.ended = other.open.ended.iter().copied().chain(1..=other.open.begun).collect();
@@ -172,7 +172,7 @@ impl<'c> TraceReader<'c> {
         }
     }
 
-    /// Takes rows at once, without waiting for others that tell what they are; `source` is that of rejects among them.
+    /// Takes rows at once, without waiting for the first records to decide the identity; `source` is that of rejects.
     pub fn begun(mut self, source: &str) -> Self {
         self.stash = None;
         self.open.first = Some(source.to_owned());
@@ -241,7 +241,7 @@ impl<'c> TraceReader<'c> {
         }
     }
 
-    /// What decides the identity is held in memory: that has a limit.
+    /// The records that decide the identity are held in memory, up to a limit.
     fn open_when_full(&mut self, tables: &mut Tables) {
         let rejects = self.stash.as_ref().map_or(0, Vec::len) - self.stashed_events;
         let crossed = if self.stashed_bytes > limits::PRELUDE_BYTES {
@@ -520,7 +520,7 @@ impl<'c> TraceReader<'c> {
         })
     }
 
-    /// Connections whose rows all have room for the header, which each of them repeats.
+    /// Most connections that may be open: each row repeats the header, and the copies have a memory limit.
     fn most_connections(&self) -> usize {
         limits::CONNECTIONS.min(limits::HEADER_COPIES / self.header.text.len().max(1)).max(1)
     }
@@ -578,13 +578,13 @@ impl<'c> TraceReader<'c> {
         }
     }
 
-    /// Records wait for older ones. [`TraceReader::show`], without which nothing is put away, folds them as they are: what
-    /// comes later and is older is late then, as it would not have been.
+    /// Records wait for older ones. [`TraceReader::show`], which every checkpoint needs, folds them as they are: an
+    /// older record that comes after that counts as late, which it would not be otherwise.
     pub fn is_waiting(&self) -> bool {
         self.held_bytes > 0
     }
 
-    /// Folds the records that wait for older ones: none is awaited any more, and no state holds them.
+    /// Folds the records that wait for older ones, as a checkpoint does not hold them.
     fn fold_all(&mut self, tables: &mut Tables) {
         if std::mem::take(&mut self.held_bytes) > 0 {
             self.open.all_mut().for_each(|connection| connection.fold_all(tables, &self.file, connection.seq));
@@ -597,7 +597,7 @@ impl<'c> TraceReader<'c> {
         self.requests = of_all.fold(RequestsHeld::default(), RequestsHeld::and);
     }
 
-    /// Requests that linger on connections which say nothing any more take memory: beyond a number all of them become rows.
+    /// Lingering requests of silent connections take memory: if there are too many, all of them become rows.
     fn let_requests_go(&mut self, tables: &mut Tables) {
         if self.requests.lingering > limits::LINGERING_OF_ALL {
             for connection in self.open.all_mut() {
@@ -628,8 +628,8 @@ impl<'c> TraceReader<'c> {
         }
     }
 
-    /// Sets the clock by which connections are heard of, s since any instant. A reader that is never told keeps each
-    /// connection until the trace is over.
+    /// Sets the time at which records are received, s since any instant. Without it, each connection stays open until
+    /// the trace is over.
     pub fn at(&mut self, now_s: u64) {
         self.now_s = now_s;
     }
@@ -669,7 +669,8 @@ impl<'c> TraceReader<'c> {
         }
     }
 
-    /// The trace is over: ends connections until rows are many. True while there are more; then [`TraceReader::finish`].
+    /// The trace is over: ends connections until rows are many. True while there are more; then
+    /// [`TraceReader::finish`].
     pub fn end_some(&mut self, complete: bool, tables: &mut Tables) -> bool {
         self.open(tables);
         let declared = self.header.declared();

@@ -1,5 +1,5 @@
-//! What of a log nobody read: events that the catalogue does not know, fields that neither have a column nor were looked
-//! at in place, and values that their column cannot hold. All of them are kept; `check` names them.
+//! Parts of a log that were not read: events that the catalogue does not know, fields that have no column and that no
+//! code looked at, and values that their column cannot hold. All of them are kept; `check` names them.
 
 use crate::catalogue::Catalogue;
 use crate::crossed::Bound;
@@ -20,7 +20,7 @@ pub struct Unread {
     pub fields: BTreeMap<String, Counts>,
     /// Fields of the others whose column cannot hold their value, by event and path.
     pub values: BTreeMap<String, Counts>,
-    /// Names beyond the limit were not told apart so often.
+    /// Occurrences of names beyond the limit.
     pub others: u64,
 }
 
@@ -28,7 +28,7 @@ pub struct Unread {
 const ALWAYS: [&str; 6] = ["time", "name", "ODCID", "group_id", "time_format", "reference_time"];
 
 impl Unread {
-    /// Counts what of an event nobody had looked at.
+    /// Counts the parts of an event that were not looked at.
     pub fn add(&mut self, event: &Event, catalogue: &Catalogue) {
         let name = event.str(event.name);
         if !catalogue.knows(event.bytes(event.name)) {

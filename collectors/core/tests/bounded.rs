@@ -1,5 +1,5 @@
-//! A stream that stays open for as long as you like costs no more memory, and its parts still add up; nor do connections
-//! whose records wait for older ones.
+//! The memory of a stream that stays open is bounded, and its parts still add up. The memory of connections whose
+//! records wait for older ones is bounded too.
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 

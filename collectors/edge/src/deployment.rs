@@ -57,7 +57,7 @@ impl Deployment {
     }
 
     fn enricher(&self) -> RwLockReadGuard<'_, Enricher> {
-        // A panic elsewhere does not make what was opened any worse.
+        // After a panic in another thread, the opened databases are still valid.
         self.enricher.read().unwrap_or_else(PoisonError::into_inner)
     }
 

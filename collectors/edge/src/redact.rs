@@ -80,7 +80,7 @@ pub fn json(value: &mut Value, prefix: Prefix) -> bool {
     in_place("", value, prefix)
 }
 
-/// Numbers and words hold nothing; most fields of most events are these.
+/// Numbers, `true`, `false` and `null` hold no address; most fields of most events are these.
 fn is_plain(raw: &str) -> bool {
     raw.bytes().next().is_none_or(|byte| matches!(byte, b'0'..=b'9' | b'-' | b't' | b'f' | b'n'))
         && !raw.contains(['"', '{', '['])

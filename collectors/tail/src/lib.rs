@@ -49,7 +49,7 @@ impl From<io::Error> for SourceFault {
 pub fn open_regular(path: &Path) -> Result<File, SourceFault> {
     let is_regular = |metadata: Metadata| if metadata.is_file() { Ok(()) } else { Err(SourceFault::NotAFile) };
     is_regular(path.metadata()?)?;
-    // Another may have taken the name meanwhile: opening does not wait for it either.
+    // Another file may have taken the name meanwhile; the open does not block on it either.
     let file = open_at_once(path)?;
     is_regular(file.metadata()?)?;
     Ok(file)

@@ -1,9 +1,10 @@
 //! A simulated disk and clock, of one thread, driven by one seed.
 //!
-//! The disk keeps what is synced apart from what is not: content, size and names. A crash keeps of the writes that were
-//! not synced any part, in any order, one of them torn; and of each folder's changes of names, which a journaling file
-//! system keeps in order, any beginning. After a sync that failed the disk never gets some of what was not synced, though
-//! it can still be read (as Linux has it). A folder whose name is lost takes what lies in it along. What other processes write (logs) lasts.
+//! The disk keeps synced and unsynced changes of content, size and names apart. A crash keeps any subset of the
+//! unsynced writes, each whole or torn, and any prefix of the name changes of each folder, which a journaling file
+//! system keeps in order. After a failed sync some unsynced bytes never reach the disk, though they can still be read,
+//! as on Linux. When the name of a folder is lost, everything in it is lost too. What other processes write (logs) is
+//! always durable.
 
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, reason = "tests")]
 
@@ -80,8 +81,8 @@ impl Fault {
     }
 }
 
-/// Every call at every place that the collector makes there; how often in a schedule, about; and how often a fault is aimed
-/// at it, beside the others. A call that is not among them ends the simulation.
+/// Every call that the collector makes, with the place that it is made on, about how often it is made in one schedule,
+/// and the weight with which faults are aimed at it. A call that is not listed ends the simulation.
 pub const PLACES: &[(&str, &str, u64, u64)] = &[
     ("sleep", "nothing", 561, 1),
     ("send", "network", 40, 2),
@@ -349,7 +350,7 @@ enum Fate {
     Killed(bool),
 }
 
-/// One call of the system, which does `given`. A kill unwinds; a fault is an error; true: a part of it is done.
+/// One system call with the arguments `given`. A kill unwinds; a fault is an error; true: only a part of it is done.
 fn call(what: &'static str, path: &Path, given: &[&[u8]]) -> io::Result<bool> {
     match fate(what, path, given)? {
         Fate::Whole => Ok(false),
@@ -394,7 +395,7 @@ impl World {
         self.calls
     }
 
-    /// Calls so far that failed for another reason than a full disk, a lack of descriptors or a connection that broke off.
+    /// Calls so far that failed for another reason than a full disk, missing descriptors or a broken connection.
     pub fn broken(&self) -> u64 {
         let is_broken = |(fault, at): (Fault, usize)| fault == Fault::Io && PLACES[at].1 != "network";
         self.befell.iter().filter(|(pair, _)| is_broken(**pair)).map(|(_, count)| count).sum()
@@ -988,8 +989,8 @@ pub fn sleep(time: Duration) {
     with(|world| world.pass(time));
 }
 
-/// A step of a request to a server, which is `given` these bytes: `send` or `receive`. A kill may come before and after the
-/// server has done what it is asked, and the connection may break off.
+/// One step (`send` or `receive`) of a request to a server that is `given` these bytes. A kill may come before and
+/// after the server has processed the request, and the connection may break off.
 pub fn over_network(what: &'static str, given: &[&[u8]]) -> io::Result<()> {
     call(what, Path::new("/network"), given).map(drop)
 }

@@ -41,7 +41,7 @@ pub struct Config {
     pub spool: SpoolConfig,
     /// Where batches go.
     pub sink: SinkConfig,
-    /// How news of files come.
+    /// How changes of files are noticed.
     #[serde(default)]
     pub watch: Watch,
     /// How often folders are looked through where they must be polled, ms.
@@ -62,7 +62,7 @@ pub struct Config {
     /// Whether events are shipped, or summaries alone.
     #[serde(default = "yes")]
     pub events: bool,
-    /// Of whose connections events are kept; absent: of all.
+    /// Which connections' events are kept; absent: all.
     #[serde(default)]
     pub retention: Option<Keep>,
     /// Name of this collector in message headers; by default the one that its state folder has, at first the host's.
@@ -82,7 +82,7 @@ pub struct Config {
     pub log: LogConfig,
 }
 
-/// How news of files come.
+/// How changes of files are noticed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Watch {
@@ -203,6 +203,10 @@ impl Config {
         if self.name.is_empty() {
             self.name = name::of(&self.state_dir);
         }
+        if !name::is_valid(&self.name) {
+            let said = "name: at most 200 bytes, no '/', no control character, and no '.' at its beginning";
+            return Err(Error::configuration(said));
+        }
         if self.traces.is_empty() && self.access_logs.is_empty() && self.listen.is_empty() {
             return Err(Error::configuration("nothing to follow: set traces, [[access_log]] or [[listen]]"));
         }
@@ -298,6 +302,8 @@ mod tests {
         for (text, says) in [
             (format!("speed = 9\n{LEAST}"), "speed"),
             (LEAST.replace("traces = [\"logs\"]\n", ""), "nothing to follow"),
+            (format!("name = \"a/b\"\n{LEAST}"), "name: "),
+            (format!("name = \"{}\"\n{LEAST}", "a".repeat(201)), "name: "),
             (format!("scan_interval_ms = 0\n{LEAST}"), "scan_interval_ms"),
             (LEAST.replace("files", "ftp"), "ftp"),
             (format!("{LEAST}[retention]\nslow_ms = 500\n"), "retention.share is missing"),

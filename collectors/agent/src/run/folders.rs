@@ -17,8 +17,8 @@ pub fn remove_file(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Makes a folder, and those above it that are not there. Each lasts when this is done, or is not there: what lies in a
-/// folder is lost with its name.
+/// Makes a folder, and those above it that are missing. Afterwards each of them is either durable or not there, since
+/// the files in a folder are lost with its name.
 pub fn make_dir(folder: &Path) -> io::Result<()> {
     if folder.as_os_str().is_empty() || machine::is_dir(folder) {
         return Ok(());

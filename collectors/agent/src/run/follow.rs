@@ -36,16 +36,16 @@ use tracing::{debug, info, warn};
 /// A document or a compressed file that has its end, or a deleted file, that has not grown for so long is over.
 const SETTLED: Duration = Duration::from_secs(2);
 
-/// Where the kernel tells what changes, everything is looked through all the same, for what it may have missed.
+/// Time between two full scans where the kernel reports changes: it may have missed some.
 const SAFETY: Duration = Duration::from_secs(15);
 
-/// How often files of which no news come are looked at, and those that may be over.
+/// How often files without notifications, and files that may be over, are checked.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// How often states are put away: what was shipped since would be shipped again after a kill.
+/// How often states are saved. What was shipped after the last save is shipped again after a kill.
 const STATES: Duration = Duration::from_secs(1);
 
-/// Shorter than this, giving a cycle away is no standing still.
+/// A wait for the shipper that is shorter than this does not count as a pause of reading.
 const MOMENT: Duration = Duration::from_millis(1);
 
 /// A connection that was closed has no late records after so long.
@@ -72,15 +72,15 @@ pub struct Follower<'c> {
     refresh: Refresh,
     known: BTreeMap<FileId, KnownFile>,
     files: BTreeMap<FileId, Followed<'c>>,
-    /// Which of them has a name; of several that had it, the newest.
+    /// The file at each path; where several files had the path, the newest.
     names: HashMap<PathBuf, FileId>,
     /// Files that are over, as they were then.
     over: BTreeMap<FileId, Over>,
     /// Paths that cannot be followed and were counted: no regular files, loops of links, without permission.
     refused: BTreeSet<PathBuf>,
-    /// Files that are not followed yet: as many as the process has descriptors for are.
+    /// Files that wait for a descriptor before they are followed.
     waiting: BTreeSet<FileId>,
-    /// How many that is.
+    /// Most files that may be followed at once.
     most: usize,
     /// Files that the journal knows and that are no more, or are others now.
     gone: Vec<Entry>,
@@ -97,14 +97,14 @@ pub struct Follower<'c> {
     turned: Instant,
     /// How long nothing was read because nothing more could be shipped.
     stood: Duration,
-    /// How long of that since something was read last.
+    /// The part of `stood` since something was read last.
     standing: Duration,
     scanned: Option<Instant>,
     looked: Instant,
     put_away: Instant,
     /// Second in which connections were ended last.
     ended_s: u64,
-    /// Connections have ended of which no state that was put away says so: the next cut says it.
+    /// Connections have ended since states were saved last: the next cut saves states.
     has_ended: bool,
     cut: Instant,
     number: u64,
@@ -166,9 +166,9 @@ impl<'c> Follower<'c> {
         })
     }
 
-    /// Waits for news, at most so long, and takes what there is. True when there is more to do at once.
+    /// Waits for notifications, at most `pause`, and reads what there is. True when there is more to do at once.
     pub fn turn(&mut self, pause: Duration) -> Result<bool, Error> {
-        let news = match &self.notices {
+        let news = match &mut self.notices {
             Some(notices) => notices.wait(pause),
             None => {
                 machine::sleep(pause);
@@ -229,8 +229,8 @@ impl<'c> Follower<'c> {
             self.cap.borrow_mut().rest();
         }
         self.end_quiet(now)?;
-        // A later record of a connection that has ended begins another trace, of which nothing may be shipped before it is
-        // in the journal that the first one is over: after a kill the record would be the first one's.
+        // A later record of a connection that has ended begins another trace. Nothing of that trace may be shipped
+        // before the journal has the end of the first one: after a kill the record would count as one of the first.
         if self.has_ended || now - self.cut >= Duration::from_millis(self.config.batch_interval_ms) {
             self.cut(false)?;
         }
@@ -256,9 +256,12 @@ impl<'c> Follower<'c> {
         };
         if news.is_incomplete || self.scanned.is_none_or(|scanned| now - scanned >= every) {
             self.scanned = Some(now);
-            // First the watch, then the look: what comes in between is seen twice and not never.
+            // The watch is set before the scan: a change between the two is seen twice instead of never.
             let logs = self.config.access_logs.iter().map(|log| log.path.clone());
             let places: Vec<PathBuf> = self.config.traces.iter().cloned().chain(logs).collect();
+            if news.has_ended {
+                self.notices = None;
+            }
             let watched = self.notices.take().map(|mut notices| notices.watch(&places).map(|()| notices));
             self.notices = watched.and_then(polled_instead);
             self.scan(now);
@@ -346,8 +349,8 @@ impl<'c> Follower<'c> {
             warn!(followed, waiting, "no descriptors for more files; the others wait until some are over");
         }
         if is_whole {
-            // What is there and could not be opened now is met again. Where something could not be looked at, a file may
-            // have another name by now: the next scan tells what is gone.
+            // Files that exist but could not be opened are tried again in the next scan. When a file or folder could
+            // not be looked at, nothing counts as gone: a missing file may have another name by now.
             let known = std::mem::take(&mut self.known);
             let (there, gone): (BTreeMap<_, _>, _) = known.into_iter().partition(|(id, _)| seen.contains(id));
             self.known = there;
@@ -401,7 +404,8 @@ impl<'c> Follower<'c> {
         }
     }
 
-    /// Takes a file up that is new, or news of one; `None` where it has gone meanwhile, is another, or cannot be looked at.
+    /// Follows a file that is new, or updates the path of one that is followed; `None` where it has gone meanwhile, is
+    /// another, or cannot be looked at.
     fn meet(&mut self, path: &Path, reader: Option<&Arc<LineReader>>, now: Instant) -> Option<FileId> {
         let look = match machine::look(path) {
             Ok(look) => look,
@@ -425,7 +429,7 @@ impl<'c> Follower<'c> {
             followed.is_adrift = machine::is_symlink(path);
             return Some(id);
         }
-        // An inode is soon another file's: that has other first bytes, or another time.
+        // An inode may be reused: the other file has another size, or another ctime and other first bytes.
         if self.over.get_mut(&id).is_some_and(|over| over.is_still(path, &look)) {
             return Some(id);
         }
@@ -445,7 +449,7 @@ impl<'c> Follower<'c> {
                 let was_over = self.over.remove(&id).is_some();
                 followed.replaces |= was_over;
                 if !was_over && known.is_none() {
-                    // One that was silent before it was found is over as soon as one that was watched meanwhile.
+                    // Silence before the file was found counts as if the file had been followed all the time.
                     followed.grew = now.checked_sub(unchanged_for(&look, machine::wall())).unwrap_or(now);
                 }
                 if let Some(known) = known.filter(|_| begun == Begun::New) {
@@ -455,7 +459,7 @@ impl<'c> Follower<'c> {
                 if followed.is_over() {
                     self.over.insert(id, Over::of(&followed));
                 } else {
-                    // Another file had this name, if any had.
+                    // If another followed file had this name, no notifications of it come any more.
                     self.set_adrift(path);
                     self.names.insert(path.to_owned(), id);
                     self.files.insert(id, followed);
@@ -527,18 +531,19 @@ impl<'c> Follower<'c> {
         Ok(is_busy)
     }
 
-    /// So long until `now`, nothing was read: no file was silent meanwhile. One that was met meanwhile grew now at the latest.
+    /// Nothing was read for `time` until `now`: that does not count as silence of any file. A file that was found in
+    /// that time has grown at `now` at the latest.
     fn stand(&mut self, time: Duration, now: Instant) {
         self.stood += time;
         self.files.values_mut().for_each(|file| file.grew = now.min(file.grew + time));
     }
 
-    /// The clock by which connections are heard of: it stands while nothing is read, for want of room ahead.
+    /// Time of the clock that measures silences of connections: it stands still while backpressure stops reading.
     fn heard(&self, now: Instant) -> Duration {
         (now - self.began).saturating_sub(self.stood)
     }
 
-    /// Once a second, connections that are over in files that go on.
+    /// Once a second, ends connections that are over in files that go on.
     fn end_quiet(&mut self, now: Instant) -> Result<(), Error> {
         let heard = self.heard(now);
         let now_s = heard.as_secs();
@@ -581,14 +586,14 @@ impl<'c> Follower<'c> {
         }
     }
 
-    /// A name is no more, or another file's: of the file that had it no news come.
+    /// A path is gone or names another file: no notifications come of the file that had it.
     fn set_adrift(&mut self, path: &Path) {
         let file = self.names.get(path).and_then(|id| self.files.get_mut(id));
         file.into_iter().for_each(|file| file.is_adrift = true);
     }
 
-    /// A file cannot be read: that is its own, is counted once, and it is read on when there is news of it; or it will
-    /// be possible later.
+    /// A file cannot be read. A temporary error is retried; any other is counted once, and the file is read on when it
+    /// changes.
     fn hurt(&mut self, path: &Path, error: &io::Error) {
         let error = Error::of_file(path.display(), error);
         match error.handling() {
@@ -674,7 +679,7 @@ impl<'c> Follower<'c> {
         Ok(())
     }
 
-    /// Everything that is ready goes; now and then, or at the `last`, with the states of the files that it came from.
+    /// Ships all rows that are ready; once a second, and at the `last` cut, together with the states of their files.
     fn cut(&mut self, last: bool) -> Result<(), Error> {
         self.cut = machine::now();
         let behind = self.files.values().map(Followed::bytes_behind).sum();
@@ -789,7 +794,7 @@ impl Over {
         if self.size != look.size || self.changed == changed {
             return self.size == look.size;
         }
-        // Renamed, linked, given other rights: or another file.
+        // The file was renamed, linked or given other rights; or it is another file.
         let head = || Ok(FileInput(Arc::new(machine::open_regular(path)?)).prefix(self.prefix.0)?);
         match head() {
             Ok(prefix) if prefix == self.prefix => {
@@ -810,7 +815,7 @@ fn split(made: Vec<Message>, droppable: &mut Vec<Message>, messages: &mut Vec<Me
     messages.extend(others);
 }
 
-/// How long ago a file changed, by the clock of its file system, which may be ahead, or have no times: 1970.
+/// How long ago a file changed, by the clock of its file system; zero where that clock is ahead or has no times (1970).
 fn unchanged_for(look: &Look, wall: Duration) -> Duration {
     let (seconds, nanoseconds) = look.changed;
     match (u64::try_from(seconds), u32::try_from(nanoseconds)) {
@@ -825,7 +830,7 @@ fn settled(file: &Followed<'_>, idle_timeout_s: u64) -> Duration {
     if is_soon { SETTLED } else { Duration::from_secs(idle_timeout_s) }
 }
 
-/// The watch, or word that there is none and everything is polled.
+/// The watch; where there is none, a warning says that everything is polled.
 fn polled_instead(notices: Result<Notices, Error>) -> Option<Notices> {
     notices.inspect_err(|error| warn!(kind = error.kind.name(), "{error}; polling instead")).ok()
 }

@@ -30,7 +30,7 @@ const TURN: usize = 1 << 20;
 const CHUNK: usize = 256 << 10;
 /// A file that has not grown for so long is packed.
 const REST: Duration = Duration::from_secs(1);
-/// So long, half a record of a file that grows may wait for its end.
+/// Longest time that an incomplete record of a growing file waits for its end.
 const HALF: Duration = Duration::from_secs(2);
 
 /// What a file is being read as.
@@ -67,7 +67,7 @@ pub struct Followed<'c> {
     form: Form<'c>,
     prefix: (u32, u64),
     size: u64,
-    /// When it was read last, by the clock by which its connections are heard of.
+    /// When it was read last, by the clock that measures silences of connections.
     heard_s: u64,
     /// Its size when it was over.
     over_at: u64,
@@ -80,20 +80,20 @@ pub struct Followed<'c> {
     pub is_dirty: bool,
     /// It has no name any more.
     pub is_deleted: bool,
-    /// No news of it come: its name was taken from it, or is a link to it.
+    /// No notifications of it come: its name was taken from it, or is a link to it.
     pub is_adrift: bool,
     /// Of an access log.
     reader: Option<Arc<LineReader>>,
     /// Events that are being read again.
     replay: Option<Box<Replay<'c>>>,
-    /// What the journal knows of it, or of an earlier file with its identity, goes when its own state is put away: a start
-    /// before that shall know it still.
+    /// The journal's entry of it, or of an earlier file with its identity, is removed in the cycle that saves its own
+    /// state, not before: a start in between still needs the entry.
     pub replaces: bool,
     /// The last turn ended before all was taken that it had read.
     has_more: bool,
-    /// What its end decides is decided.
+    /// Retention has decided what only the end of the file decides.
     is_settled: bool,
-    /// It is read when it is over, and was found to end too soon: its writer may only be silent.
+    /// It is read only when it is over, and its content is cut: its writer may only be silent.
     pub is_cut: bool,
     /// Bytes read and records taken that no metric has counted yet.
     pub uncounted: (u64, u64),
@@ -170,7 +170,7 @@ impl<'c> Followed<'c> {
         Ok((followed, begun))
     }
 
-    /// The same file, as it was looked at last, to be read from its start: whatever has its name by now.
+    /// The same open file, as it was looked at last, to be read from its start; its name is not opened again.
     pub fn anew(&self, now: Instant) -> Self {
         let FileId { device, inode } = self.id;
         let look = Look { device, inode, size: self.size, is_deleted: self.is_deleted, changed: self.changed };
@@ -227,13 +227,13 @@ impl<'c> Followed<'c> {
         true
     }
 
-    /// Looks at the file again. True when it is not what it was: cut short, which starts it anew. One that was cut short
-    /// and has outgrown itself since is told by its first bytes.
+    /// Looks at the file again. True when it was truncated, and must be read from its start. A file that was truncated
+    /// and is longer than before by now is recognized by its first bytes.
     pub fn look(&mut self, now: Instant) -> io::Result<bool> {
         let look = self.input.look()?;
         let is_as_before = (look.size, look.changed) == (self.size, self.changed);
-        // Of the same size it was renamed; or cut short, and is as long as before by now. Nothing is learned of it before
-        // its first bytes were read: what they tell now, they tell once.
+        // With the same size and another ctime, it was renamed, or truncated and written again to the same length. No
+        // field changes before the first bytes were read: after an error the next look must find the same difference.
         let is_other = look.size < self.size || !is_as_before && self.input.prefix(self.prefix.0)? != self.prefix;
         (self.is_deleted, self.changed) = (look.is_deleted, look.changed);
         if look.size != self.size {
@@ -272,7 +272,7 @@ impl<'c> Followed<'c> {
         self.replay.as_ref().map_or(0, |replay| replay.bytes_behind())
     }
 
-    /// What was to be read as a whole was left: it is read in a later turn, or when the process runs again.
+    /// The reading as a whole was broken off: the file is read in a later turn, or at the next start.
     pub fn leave(&mut self) {
         self.form = Form::Whole;
         self.is_dirty = false;
@@ -283,8 +283,8 @@ impl<'c> Followed<'c> {
         matches!(self.form, Form::Records(_) | Form::Resting(_))
     }
 
-    /// Reads what is there, up to a turn's worth, and holds no memory for more than is left. `now_s` is the clock by
-    /// which its connections are heard of.
+    /// Reads what is there, up to a turn's worth, and then frees the memory that the rest does not need. `now_s` is the
+    /// clock that measures silences of connections.
     pub fn read(&mut self, catalogue: &'c Catalogue, now_s: u64, tables: &mut Tables) -> io::Result<After> {
         self.heard_s = now_s;
         self.wake(catalogue);
@@ -297,7 +297,7 @@ impl<'c> Followed<'c> {
         if let Form::Records(records) = &mut self.form {
             records.release();
         }
-        // What was read is taken by now, whatever becomes of this.
+        // The records are taken by now, also when this fails.
         self.learn_more_of_prefix()?;
         after
     }
@@ -351,8 +351,8 @@ impl<'c> Followed<'c> {
         }
     }
 
-    /// A header that was taken while it was all there was tells little: the bytes after it belong to the identity too, and
-    /// are read once more as long as the file is short.
+    /// A header that was taken before any record followed identifies the file badly: the bytes after it belong to the
+    /// identity too, and are read once more as long as the file is short.
     fn learn_more_of_prefix(&mut self) -> io::Result<()> {
         let read = self.window.offset() + self.window.rest().len() as u64;
         let length = u32::try_from(read.min(PREFIX as u64)).unwrap_or(0);
@@ -393,14 +393,14 @@ impl<'c> Followed<'c> {
     pub fn end_quiet(&mut self, now: Instant, heard_s: u64, closed_s: u64, idle_s: u64, tables: &mut Tables) -> Quiet {
         let is_half = !self.window.rest().is_empty();
         let is_growing = now.duration_since(self.grew) < HALF;
-        // Half a record may be of any of them: its end comes soon, or the file is over. So may what is not yet read.
+        // An incomplete record, and bytes that are not read yet, may belong to any of the connections.
         if !matches!(self.form, Form::Records(_)) || is_half && !is_growing || self.bytes_behind_now() > 0 {
             return Quiet::default();
         }
         let Form::Records(records) = &mut self.form else { return Quiet::default() };
         let more_s = if is_half { HALF.as_secs() } else { 0 };
         records.at(heard_s);
-        let has_ended = records.end_quiet(closed_s + more_s, idle_s + more_s, tables);
+        let has_ended = records.end_quiet(closed_s.saturating_add(more_s), idle_s.saturating_add(more_s), tables);
         self.is_dirty |= has_ended;
         Quiet { has_ended, owes: records.trace().is_some_and(|trace| !trace.owed().is_empty()) }
     }
@@ -489,7 +489,7 @@ impl<'c> Followed<'c> {
         }
     }
 
-    /// The file is over: its records end here, as many as there is room for in `tables`.
+    /// The file is over: ends its records, until the tables are large enough to be shipped.
     pub fn finish(&mut self, catalogue: &'c Catalogue, tables: &mut Tables) -> Finished {
         self.wake(catalogue);
         self.learn_form(catalogue, true);
@@ -504,7 +504,7 @@ impl<'c> Followed<'c> {
             }
         }
         if self.replay_at_end(tables) {
-            // The last record without its separator is taken: a state that says so is of a file that is over.
+            // The last record, which has no separator, is taken: no state may say so before the file is over.
             self.is_dirty = false;
             return Finished::Again;
         }
@@ -592,8 +592,8 @@ impl<'c> Followed<'c> {
         self.is_over() && self.size != self.over_at
     }
 
-    /// All of it was shipped and put away: it need not be open. One that has grown meanwhile, and may be deleted before it
-    /// is met again, is read on.
+    /// All of it was shipped and saved, so it can be closed. A file that has grown meanwhile stays open: it may be
+    /// deleted before the next scan finds it.
     pub fn is_done(&self) -> bool {
         self.is_over() && !self.is_dirty && self.input.look().is_ok_and(|look| look.size == self.over_at)
     }
@@ -683,13 +683,13 @@ mod tests {
     use quiclens_edge::access_format::{AccessFormatConfig, Preset};
     use std::fmt::Write;
 
-    /// Thousands rest at once, and the tree that holds them keeps room for as many.
+    /// Thousands of files rest at once, and each takes a slot in the map.
     #[test]
     fn a_file_takes_little_beside_its_packed_state() {
         assert!(size_of::<Followed<'_>>() <= 512);
     }
 
-    /// A kill between the two would leave a start that knows nothing of it, and if it was rotated, none that finds it.
+    /// After a kill between two separate cycles, the next start would not know the file, nor find it if it was rotated.
     #[test]
     fn what_the_journal_knew_of_a_file_that_is_begun_anew_goes_in_the_cycle_of_its_new_state() {
         let catalogue = Catalogue::load().unwrap();

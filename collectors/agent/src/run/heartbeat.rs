@@ -42,7 +42,7 @@ impl Heartbeat {
         tables.episodes.push(self.row(made_us));
     }
 
-    /// When the heartbeat was made that goes with this cut, us since 1970; none where none does.
+    /// When the heartbeat of this cut was made, us since 1970; `None` where the cut has none.
     pub fn take(&mut self) -> Option<i64> {
         self.waiting_us.take()
     }

@@ -1,5 +1,5 @@
-//! The HTTP client of sinks: TLS where the address asks for it, verified against the certificates of this machine or of a
-//! file.
+//! The HTTP client of sinks: TLS where the address asks for it, verified against the certificates of this machine or of
+//! a file.
 
 use crate::error::{Error, FailureKind};
 use std::io;
@@ -62,7 +62,7 @@ impl Post for Agent {
     }
 }
 
-/// A client for `url`. The error says why its TLS cannot be verified by anybody.
+/// A client for `url`. The error says why there is no certificate to verify TLS with.
 pub fn agent(url: &str, ca_file: Option<&Path>) -> Result<Agent, Error> {
     let config = Agent::config_builder().timeout_global(Some(ANSWER)).http_status_as_error(false);
     if !url.starts_with("https://") {
@@ -75,7 +75,7 @@ pub fn agent(url: &str, ca_file: Option<&Path>) -> Result<Agent, Error> {
     Ok(config.tls_config(tls.build()).build().into())
 }
 
-/// Certificates of those who may sign a server's.
+/// Certificates of the authorities that may sign a server's certificate.
 fn trusted(ca_file: Option<&Path>) -> Result<Vec<Certificate<'static>>, Error> {
     let Some(path) = ca_file else {
         let found = rustls_native_certs::load_native_certs();

@@ -2,17 +2,18 @@
 //!
 //! One append-only file of records: a mark, the payload's length and hash, the payload. A part of a file is its head (how
 //! far it was read, and what all its connections share) or one connection; the newest record of a part counts. A cycle
-//! is the records of the parts that changed and an empty record after them: what has none after it was torn and is
-//! dropped, so that all parts are of one moment. Each head carries the sum of its connections' hashes, so that a part
-//! that a flipped byte took, or set back, is missed: that file is read again from its start. A cycle is synced before
-//! anybody relies on it. When old records outweigh the live ones, those are copied beside, synced and renamed.
+//! is the records of the parts that changed and an empty record after them. Records without such an end are a torn
+//! cycle and are dropped, so that all parts are of one moment. Each head carries the sum of its connections' hashes:
+//! when a flipped byte removes a part, or leaves an older record of it, the sum differs, and that file is read again
+//! from its start. A cycle is synced before anything relies on it. When old records outweigh the live ones, the live
+//! ones are copied to a new file, which is synced and renamed.
 //!
-//! A file whose state cannot be taken up keeps its head, until a cycle tells of the file anew: a start that is killed
-//! before that leaves the next one as much knowledge as it had.
+//! A file whose state cannot be restored keeps its head until a later cycle has a new state of it: a start that is
+//! killed before that leaves the next start the same knowledge.
 
 use crate::error::{Error, FailureKind};
 use crate::machine::{self, File, OpenOptions};
-use crate::run::folders::make_dir;
+use crate::run::folders::{make_dir, sync_folder};
 use quiclens_core::trace::Saved;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -31,7 +32,7 @@ pub struct FileId {
     pub inode: u64,
 }
 
-/// The part of a file that is no connection's.
+/// The part of a file that belongs to no connection.
 pub const HEAD: u64 = 0;
 
 /// What becomes of one part of a file. In a cycle a file's head comes after its connections.
@@ -74,7 +75,7 @@ pub struct KnownFile {
     pub parts: BTreeMap<u64, Vec<u8>>,
     /// All of it is there and of this build.
     pub is_sound: bool,
-    /// Only a cycle that counts for nothing tells of it: its file is read from the start, and is lost where it is gone.
+    /// Only an invalid cycle has it: the file is read from its start, and counts as lost where it is gone.
     pub is_doubtful: bool,
 }
 
@@ -85,7 +86,7 @@ pub struct Found {
     pub files: BTreeMap<FileId, KnownFile>,
     /// Stretches of the journal that were damaged.
     pub damaged: u64,
-    /// The newest cycle is not whole: it was torn, or damaged, which nobody can tell apart.
+    /// The newest cycle is not whole. It was torn or damaged; the two cannot be told apart.
     pub is_torn: bool,
     /// Its states are of a build whose folds are others: no file is sound.
     pub is_of_another_build: bool,
@@ -126,7 +127,7 @@ const OVERHEAD: usize = 16;
 const WRITE: usize = 64 << 10;
 
 const COMPACT_AT: u64 = 8 << 20;
-/// Sums of heads that are kept alone: no part of theirs is there, whose sum would be 0, so that they are never sound.
+/// Sums in heads that are kept without their parts. The sum of no parts is 0, so these heads are never sound.
 const UNSOUND: u64 = 1;
 const DOUBTFUL: u64 = 2;
 const IN_USE: &str = "in use by another collector";
@@ -140,6 +141,9 @@ pub struct Journal {
     live_bytes: u64,
     /// The last commit failed: bytes of it may stand behind the last whole cycle.
     is_torn: bool,
+    /// A new file has this name, and the folder has not been synced since: after a crash of the machine the name may stand
+    /// for the file before.
+    is_renamed: bool,
     /// Size from which it is compacted.
     compact_at: u64,
 }
@@ -170,13 +174,14 @@ impl Journal {
         live.retain(|id, _| found.files.get(id).is_some_and(|known| known.is_sound));
         let heads = heads_alone(&found)?;
         let size = bytes.len() as u64;
-        let mut journal = Self { path, file, size, live, live_bytes: 0, is_torn: false, compact_at: COMPACT_AT };
-        // A torn tail would swallow what is written after it, so the live records are always copied anew.
+        let (live_bytes, compact_at) = (0, COMPACT_AT);
+        let mut journal = Self { path, file, size, live, live_bytes, is_torn: false, is_renamed: false, compact_at };
+        // Records after a torn tail could not be read, so the live records are always copied to a new file.
         journal.compact(heads)?;
         Ok((journal, found))
     }
 
-    /// Appends a cycle and syncs. Only then may anybody rely on it. After an error nothing of it counts, and the same
+    /// Appends a cycle and syncs it; it is valid only after that. After an error none of it is valid, and the same
     /// cycle may be committed again.
     pub fn commit(&mut self, entries: &[Entry]) -> Result<(), Error> {
         if entries.is_empty() {
@@ -189,7 +194,7 @@ impl Journal {
         if self.size > self.compact_at && self.size > 3 * self.live_bytes {
             self.compact_at = COMPACT_AT;
             if let Err(said) = self.compact(Vec::new()) {
-                // The cycle is written; for want of room the file grows on for a while.
+                // The cycle is written; the file keeps growing until a later compaction succeeds.
                 warn!(kind = said.kind.name(), "{said}; the checkpoints are compacted later");
                 self.compact_at = 2 * self.size;
             }
@@ -199,9 +204,13 @@ impl Journal {
 
     /// Writes a cycle and syncs, holding few of its bytes at once; returns where it ends.
     fn append(&mut self, entries: &[Entry]) -> Result<u64, Error> {
-        // Whatever the fault of the disk is: until the cycle is there, nothing goes on.
+        // Every I/O error counts as a temporary fault of the disk: the caller retries until the cycle is written.
         let path = self.path.display();
         let said = |error: io::Error| Error::new(FailureKind::Disk, &path, error);
+        if self.is_renamed {
+            sync_parent(&self.path).map_err(said)?;
+            self.is_renamed = false;
+        }
         if self.is_torn {
             self.file.set_len(self.size).map_err(said)?;
         }
@@ -230,7 +239,7 @@ impl Journal {
         self.size
     }
 
-    /// Copies the live records, and puts `heads` to them: beside the old file, synced, renamed, the folder synced.
+    /// Copies the live records, and then `heads`, to a new file; syncs and renames it, and syncs the folder.
     fn compact(&mut self, heads: Vec<(FileId, Vec<u8>)>) -> Result<(), Error> {
         let draft = self.path.with_extension("new");
         let said = |error: io::Error| Error::of_state(draft.display(), &error);
@@ -255,7 +264,7 @@ impl Journal {
         let file = OpenOptions::new().read(true).append(true).open(&draft).map_err(said)?;
         file.try_lock().map_err(|_| Error::new(FailureKind::InUse, self.path.display(), IN_USE))?;
         machine::rename(&draft, &self.path).map_err(said)?;
-        // From here on it is the journal, and nothing of this may fail half done.
+        // From here on the new file is the journal: the fields below must all be updated before anything can fail.
         self.file = file;
         let mut at = START;
         for place in self.live.values_mut().flat_map(|parts| parts.places.values_mut()) {
@@ -268,14 +277,18 @@ impl Journal {
             at += place.length;
         }
         (self.live_bytes, self.size) = (at - START, at + bytes.len() as u64);
-        match self.path.parent() {
-            Some(folder) => File::open(folder).and_then(|folder| folder.sync_all()).map_err(said),
-            None => Ok(()),
-        }
+        self.is_renamed = true;
+        sync_parent(&self.path).map_err(said)?;
+        self.is_renamed = false;
+        Ok(())
     }
 }
 
-/// Hash of a connection's state as it counts in its file's sum; a head's does not.
+fn sync_parent(path: &Path) -> io::Result<()> {
+    path.parent().map_or(Ok(()), sync_folder)
+}
+
+/// Hash of a connection's state, as a term of its file's sum; 0 for a head.
 fn hash_of(record: &JournalRecord<'_>) -> u64 {
     match &record.state {
         Some(state) if record.part != HEAD => xxh3_64_with_seed(state, record.part),
@@ -283,7 +296,7 @@ fn hash_of(record: &JournalRecord<'_>) -> u64 {
     }
 }
 
-/// Notes a record that was written at `place`; returns by how many bytes the live ones grew.
+/// Notes a record that was written at `place`; returns the change of the live bytes.
 fn note(live: &mut Live, record: &JournalRecord<'_>, place: RecordPlace) -> i64 {
     let signed = |length: u64| i64::try_from(length).unwrap_or(i64::MAX);
     if record.part == HEAD && record.state.is_none() {
@@ -300,7 +313,7 @@ fn note(live: &mut Live, record: &JournalRecord<'_>, place: RecordPlace) -> i64 
     grown - before.map_or(0, |before| signed(before.length))
 }
 
-/// Records of the heads of files that cannot be taken up, each without its connections: see [`UNSOUND`].
+/// Records of the heads of files whose state cannot be restored, each without its connections: see [`UNSOUND`].
 fn heads_alone(found: &Found) -> Result<Vec<(FileId, Vec<u8>)>, Error> {
     let mut heads = Vec::new();
     for (file, known) in found.files.iter().filter(|(_, known)| !known.is_sound) {
@@ -323,7 +336,7 @@ fn push(bytes: &mut Vec<u8>, payload: &[u8]) -> Result<(), Error> {
     Ok(())
 }
 
-/// A state as it is put away, in no more memory than it needs: there are as many as there are open connections.
+/// A serialized state, in no more memory than it needs: there is one for each open connection.
 pub fn bytes_of(state: &impl Serialize) -> Result<Vec<u8>, Error> {
     let mut bytes = encoded(state)?;
     bytes.shrink_to_fit();
@@ -342,9 +355,9 @@ fn record(bytes: &[u8]) -> Option<&[u8]> {
     (head.last_chunk() == Some(&xxh3_64(payload).to_le_bytes())).then_some(payload)
 }
 
-/// Reads a journal: damage is passed over up to the next record that is whole. The last cycle may never have been synced,
-/// and a crash may have left any part of it: with damage in it, it counts for nothing, and the states before it do. A file
-/// of which there is none before is known by its head alone, also where the end of the cycle is what is damaged.
+/// Reads a journal: damage is passed over up to the next record that is whole. The last cycle may never have been
+/// synced, and a crash may have left any part of it: with damage in it, it is ignored, and the states before it count.
+/// A file without an earlier state is then known by its head alone, also where the end of the cycle is damaged.
 fn read(bytes: &[u8]) -> (Found, Live) {
     let (mut found, mut live) = (Found::default(), Live::new());
     let mut sums = BTreeMap::new();
@@ -360,7 +373,7 @@ fn read(bytes: &[u8]) -> (Found, Live) {
             continue;
         };
         if payload.is_empty() {
-            // What another follows was synced. So was the first, which is the copy of all live records.
+            // A cycle that another one follows was synced. So was the first one, the copy of all live records.
             let mut over: Vec<_> = doubtful.take().into_iter().collect();
             let ended = (std::mem::take(&mut damaged), std::mem::take(&mut cycle));
             if ended.0 > 0 && !is_first {
@@ -624,6 +637,23 @@ mod tests {
             assert!(sound.iter().all(|known| u64::from(known.parts[&1][0]) == known.head.offset), "{at}");
             assert!(found.damaged + u64::from(found.is_torn) == 1, "{at}");
         }
+    }
+
+    #[test]
+    fn nothing_is_committed_under_a_name_that_a_crash_may_take_back() {
+        let folder = folder("renamed");
+        let (mut journal, _) = Journal::open(&folder).unwrap();
+        assert!(!journal.is_renamed);
+        // As after a compaction whose sync of the folder failed; and it fails again.
+        journal.is_renamed = true;
+        let away = folder.with_extension("away");
+        std::fs::rename(&folder, &away).unwrap();
+        assert!(journal.commit(&[head(1, 10)]).is_err_and(|said| said.kind == FailureKind::Disk));
+        std::fs::rename(&away, &folder).unwrap();
+        journal.commit(&[part(1, 1, Some(b"a")), head(1, 10)]).unwrap();
+        assert!(!journal.is_renamed);
+        drop(journal);
+        assert_eq!(told(&Journal::open(&folder).unwrap().1), [(10, vec![1], true)]);
     }
 
     #[test]

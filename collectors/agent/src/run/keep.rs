@@ -1,4 +1,4 @@
-//! `[retention]` of the configuration, and the memory of what is no longer new.
+//! `[retention]` of the configuration, and the file of the kinds of connections that are no longer novel.
 
 use crate::error::Error;
 use crate::machine::{self, File};
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use tracing::warn;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Of whose connections events are kept; a rule that is not written is none. Summaries are always kept.
+/// Which connections' events are kept; a rule that is absent does not apply. Summaries are always kept.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Keep {
@@ -43,7 +43,7 @@ const fn one() -> f64 {
 }
 
 impl Keep {
-    /// What cannot be meant.
+    /// Refuses values that cannot be meant.
     pub fn check(&self) -> Result<(), Error> {
         let has_rule = self.slow_ms.is_some() || self.failed || self.lossy.is_some() || self.novel;
         if has_rule && self.share.is_none() {
@@ -76,7 +76,7 @@ impl Keep {
     }
 }
 
-/// What is kept: by `keep`, or of everything all events or none.
+/// The retention that `keep` asks for; without it, `None` for all events, or rules that keep none.
 pub fn retention(keep: Option<&Keep>, wants_events: bool, state_dir: &Path) -> Option<Retention> {
     let mut rules = match (keep, wants_events) {
         (None, true) => return None,
@@ -98,11 +98,11 @@ pub fn retention(keep: Option<&Keep>, wants_events: bool, state_dir: &Path) -> O
     Some(Retention { rules, novelty })
 }
 
-/// How long is waited with another try to put the memory away.
+/// Pause before the file is written again after an error.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Where the memory of what is no longer new is put away. Without it, known kinds are new once more after a restart;
-/// nothing else depends on it.
+/// The file of the kinds of connections that are no longer novel. Without it, known kinds are novel once more after a
+/// restart; nothing else depends on it.
 pub struct NoveltyFile {
     place: PathBuf,
     /// Not tried before.
@@ -115,7 +115,7 @@ impl NoveltyFile {
         Self { place: place(state_dir), next: now }
     }
 
-    /// Tells the time, and puts the memory away when something in it is new. What cannot be written is tried again.
+    /// Sets the time, and writes the file when a kind was added. A failed write is retried.
     pub fn remember(&mut self, retention: &mut Retention, now: Instant) {
         let novelty = &mut retention.novelty;
         novelty.now_s = machine::wall().as_secs();
@@ -147,7 +147,7 @@ fn put_away(novelty: &Novelty, place: &Path) -> std::io::Result<()> {
     place.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
 }
 
-/// A damaged memory is none: the kinds that it knew are new once more.
+/// Reads the file; a damaged one counts as absent.
 fn take_up(place: &Path) -> Option<Novelty> {
     let bytes = machine::read(place).ok()?;
     let (hash, payload) = bytes.split_at_checked(8)?;

@@ -10,7 +10,7 @@ use tracing::warn;
 
 /// Time that may be saved up for a burst, s of wall clock.
 const BURST_S: f64 = 1.0;
-/// Longest rest at a time: in between, a stop is heard and the loop is said to live.
+/// Longest sleep at a time: between two of them, a stop is noticed and the loop reports that it lives.
 const LONGEST: Duration = Duration::from_millis(250);
 
 /// Processor time as an allowance that grows with the wall clock.
@@ -24,13 +24,13 @@ pub struct CpuCap {
 }
 
 impl CpuCap {
-    /// At most so many cores; 0 is no cap. Whoever rests is told to `stop`, and does his work all the same.
+    /// At most so many cores; 0 is no cap. A rest ends early when `stop` is set.
     pub fn new(cores: f64, stop: &Arc<AtomicBool>, health: &Arc<Health>) -> Self {
         let (stop, health) = (Arc::clone(stop), Arc::clone(health));
         Self { cores, balance_s: cores * BURST_S, at: Instant::now(), used_s: used_s(), stop, health }
     }
 
-    /// Rests when more than the allowance was used, until it is even: reading falls behind rather than take more.
+    /// Sleeps while more than the allowance was used: reading falls behind instead of taking more processor time.
     pub fn rest(&mut self) {
         while self.cores > 0.0 && !self.stop.load(Ordering::Relaxed) {
             let now = Instant::now();
@@ -59,8 +59,8 @@ fn used_s() -> f64 {
     seconds
 }
 
-/// What thousands of silent connections hold is small and scattered: with huge pages, each little rest of a batch that
-/// is long gone keeps 2 MiB resident. A kernel that does not know the call goes on as before.
+/// Turns huge pages off: the memory of thousands of silent connections is small and scattered, and each small
+/// allocation would keep a huge page of 2 MiB resident. On a kernel without the call nothing changes.
 pub fn refuse_huge_pages() {
     let _ = rustix::thread::disable_transparent_huge_pages(true);
 }

@@ -1,5 +1,5 @@
-//! Lines for people, to standard error: level, time, fields. Of lines that repeat, a few are written and the others
-//! counted; how many is said.
+//! Log lines for people, to standard error: level, time, fields. Of repeated lines, a few are written; the others are
+//! counted, and a line reports their number.
 
 use crate::error::Error;
 use crate::output::Printable;
@@ -23,7 +23,7 @@ const MOST: u64 = 5;
 const WINDOW: Duration = Duration::from_secs(10);
 /// Kinds that are told apart: beyond, all others are one.
 const KINDS: usize = 1024;
-/// Fields whose values tell kinds of one call site apart.
+/// Fields whose values distinguish kinds of lines of one call site.
 const APART: [&str; 4] = ["kind", "file", "source", "like"];
 
 /// `[log]` of the configuration.
@@ -167,7 +167,7 @@ impl LogRateLimit {
     pub fn tell(&self, now: Instant) -> u64 {
         let found = self.suppressed(now);
         for Suppressed { like, lines } in &found {
-            tracing::warn!(like, lines, "lines were suppressed that repeat another");
+            tracing::warn!(like, lines, "repeated lines were suppressed");
         }
         found.iter().map(|suppressed| suppressed.lines).sum()
     }

@@ -291,7 +291,7 @@ impl Metrics {
     }
 }
 
-/// Told when it is asked for, for it grows by itself.
+/// Computed when it is read, since it grows with time.
 #[derive(Debug)]
 struct SecondsSinceAcknowledged(Arc<Health>);
 

@@ -1,7 +1,7 @@
 //! `run`: follows files that servers are still writing and listens to sockets, and ships what they say.
 //!
-//! One thread reads and folds; one ships. A cut of all that is ready, with the state of every file it came from, is one
-//! cycle; its states become checkpoints when the sink has acknowledged all of its batches, and not before.
+//! One thread reads and folds; one ships. A cycle has all rows that were ready at one moment (its cut), and the state
+//! of every file they came from; the states become checkpoints when the sink has acknowledged all batches of the cycle.
 
 pub mod config;
 mod folders;
@@ -66,7 +66,7 @@ use std::time::{Duration, Instant};
 use supervised::Supervisor;
 use tracing::{info, warn};
 
-/// How long is waited for room on a disk before the next try.
+/// Pause before the next attempt while a disk is full.
 const ROOM: Duration = Duration::from_secs(1);
 /// How soon a signal is seen.
 const SIGNAL: Duration = Duration::from_millis(100);
@@ -82,7 +82,7 @@ pub fn check(path: &Path, is_quiet: bool) -> Result<(), Error> {
     written(std::io::stdout().write_all(printable(&config.effective()).as_bytes()))
 }
 
-/// Follows until it is told to stop, or a promise cannot be kept.
+/// Follows until it is told to stop, or an error makes it impossible to keep the collector's guarantees.
 pub fn run(path: &Path) -> Result<(), Error> {
     let config = Config::read(path)?;
     let limit = log::start(&config.log)?;
@@ -92,7 +92,7 @@ pub fn run(path: &Path) -> Result<(), Error> {
     for signal in [SIGTERM, SIGINT] {
         signal_hook::flag::register(signal, Arc::clone(&stop)).map_err(no_signals)?;
     }
-    // Whoever logs out, or asks for another configuration, does not mean an end: that is read at the next start.
+    // SIGHUP (a logout, or a request to reload) must not end the process; the configuration is read at the next start.
     let hung_up = Arc::new(AtomicBool::new(false));
     signal_hook::flag::register(SIGHUP, hung_up).map_err(no_signals)?;
     let metrics = Metrics::new(Instant::now());
@@ -111,7 +111,7 @@ pub fn run(path: &Path) -> Result<(), Error> {
     }
 }
 
-/// Tries until there is room for it on the disk of the state, or the process is told to stop.
+/// Repeats `work` until it does not fail for a temporary reason, such as a full disk, or the process is told to stop.
 fn patiently<T>(stop: &AtomicBool, metrics: &Metrics, mut work: impl FnMut() -> Result<T, Error>) -> Result<T, Error> {
     loop {
         match work() {
@@ -191,8 +191,8 @@ fn follow(config: &Config, catalogue: &Arc<Catalogue>, stop: &Arc<AtomicBool>, m
     follower.stop()
 }
 
-/// Ends the process some time after it was told to stop, whatever is being read or waits for a sink that is away: what
-/// was not acknowledged no checkpoint passes, and it is read again at the next start, as after a kill.
+/// Ends the process some time after it was told to stop, whatever is being read or waits for an unreachable sink. No
+/// checkpoint covers rows that were not acknowledged; they are read again at the next start, as after a kill.
 fn leave(asked: &AtomicBool, patience: Duration, limit: &LogRateLimit, metrics: &Metrics) {
     let mut supervisor = Supervisor::new(Arc::clone(&metrics.health));
     while !asked.load(Ordering::Relaxed) {
@@ -250,7 +250,7 @@ impl SpoolIntake {
     }
 }
 
-/// Which catalogue the batches are of.
+/// The version of the catalogue that the batches follow.
 pub fn catalogue_version() -> String {
     env!("CARGO_PKG_VERSION").to_owned()
 }

@@ -1,32 +1,50 @@
-//! What a collector is called: as its settings say, else as it was called when its state folder was made, else as its
-//! host is. A host that gets another name, or a container that is made anew over the same state, stays one collector.
+//! The name of a collector: from its configuration, else from its state folder, else the host's name. A host that gets
+//! another name, or a container that is recreated over the same state, stays one collector.
 
 use crate::error::Error;
+use std::fs::File;
+use std::io::Write;
 use std::path::Path;
 
 const FILE: &str = "name";
-/// Longest name that is read, bytes; `HOST_NAME_MAX` of Linux is 64.
-const LONGEST: usize = 255;
+/// Longest name, bytes: names of batches, which are names of files, begin with it. `HOST_NAME_MAX` of Linux is 64.
+const LONGEST: usize = 200;
+
+/// Whether a collector may have this name: it is the beginning of a file's name, which is not hidden, and stands in lines.
+pub fn is_valid(name: &str) -> bool {
+    (1..=LONGEST).contains(&name.len())
+        && !name.starts_with('.')
+        && !name.contains(|c: char| c == '/' || c.is_control())
+}
+
+fn kept(state_dir: &Path) -> Option<String> {
+    let kept = std::fs::read_to_string(state_dir.join(FILE)).ok()?;
+    Some(kept.trim().to_owned()).filter(|kept| is_valid(kept))
+}
 
 /// The name without one in the settings.
 pub fn of(state_dir: &Path) -> String {
-    let kept = std::fs::read_to_string(state_dir.join(FILE)).unwrap_or_default();
-    let kept = kept.trim();
-    if (1..=LONGEST).contains(&kept.len()) && !kept.contains(char::is_control) {
-        return kept.to_owned();
-    }
-    std::fs::read_to_string("/proc/sys/kernel/hostname").map_or_else(|_| "collector".into(), |name| name.trim().into())
+    let host = || {
+        let host = std::fs::read_to_string("/proc/sys/kernel/hostname").ok()?;
+        Some(host.trim().to_owned()).filter(|host| is_valid(host))
+    };
+    kept(state_dir).or_else(host).unwrap_or_else(|| "collector".to_owned())
 }
 
-/// Remembers the first name, in a state folder that is there.
+/// Remembers the first name, durably, in a state folder that is there. A damaged file is written again.
 pub fn keep(state_dir: &Path, name: &str) -> Result<(), Error> {
     let (file, draft) = (state_dir.join(FILE), state_dir.join("name.new"));
-    if file.exists() {
+    if kept(state_dir).is_some() {
         return Ok(());
     }
-    std::fs::write(&draft, format!("{name}\n"))
-        .and_then(|()| std::fs::rename(&draft, &file))
-        .map_err(|error| Error::of_state(file.display(), &error))
+    let write = || {
+        let mut out = File::create(&draft)?;
+        out.write_all(format!("{name}\n").as_bytes())?;
+        out.sync_all()?;
+        std::fs::rename(&draft, &file)?;
+        File::open(state_dir)?.sync_all()
+    };
+    write().map_err(|error| Error::of_state(file.display(), &error))
 }
 
 #[cfg(test)]
@@ -43,10 +61,12 @@ mod tests {
         keep(&folder, "edge-1").unwrap();
         keep(&folder, "edge-2").unwrap();
         assert_eq!(of(&folder), "edge-1");
-        for damaged in ["", "\n", "a\u{1b}[2Jb", &"a".repeat(256)] {
+        for damaged in ["", "\n", "a\u{1b}[2Jb", "a/b", ".a", &"a".repeat(256)] {
             std::fs::write(folder.join(FILE), damaged).unwrap();
             assert_eq!(of(&folder), host, "{damaged:?} is no name");
         }
+        keep(&folder, "edge-3").unwrap();
+        assert_eq!(of(&folder), "edge-3", "a damaged file is written again");
         std::fs::remove_dir_all(&folder).unwrap();
     }
 }

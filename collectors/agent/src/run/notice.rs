@@ -1,7 +1,6 @@
-//! News of watched folders, from the kernel: which files were made, grew or were renamed since they were last asked for.
+//! Notifications of the kernel about watched folders: which files were made, grew or were renamed since the last call.
 //!
-//! Where the kernel tells nothing (network file systems, too many folders) the follower looks itself, as often as it
-//! would otherwise wait for news.
+//! Where the kernel does not notify (network file systems, too many folders) the follower polls.
 
 use crate::error::{Error, FailureKind};
 use crate::paths::folders;
@@ -12,8 +11,9 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
+use tracing::warn;
 
-/// News within so long are one wake-up.
+/// Notifications within this time cause one wake-up.
 const GATHER: Duration = Duration::from_millis(10);
 
 /// Magic numbers of file systems whose changes are made elsewhere too (statfs(2)): NFS, SMB, SMB2, CIFS, FUSE, 9P, Ceph.
@@ -26,14 +26,19 @@ pub struct News {
     pub changed: BTreeSet<PathBuf>,
     /// Names that are no more, or stand for another file.
     pub left: BTreeSet<PathBuf>,
-    /// Folders came or moved, or news were dropped: everything should be looked through.
+    /// Folders came or moved, or notifications were dropped: everything must be scanned.
     pub is_incomplete: bool,
+    /// Nothing more will come: the kernel's notifications could not be read.
+    pub has_ended: bool,
 }
 
 #[derive(Default)]
 struct RawNotices {
     events: HashSet<(WatchDescriptor, OsString, bool)>,
+    /// Watches of folders that are gone.
+    ended: Vec<WatchDescriptor>,
     is_incomplete: bool,
+    error: Option<std::io::Error>,
 }
 
 type SharedNotices = Arc<(Mutex<RawNotices>, Condvar)>;
@@ -74,7 +79,7 @@ impl Notices {
         let here = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
         let kind = match rustix::fs::statfs(here) {
             Ok(kind) => kind,
-            // It will be there, or not; the next scan knows.
+            // The folder is missing or cannot be looked at; the next scan tries again.
             Err(_) => return Ok(()),
         };
         if REMOTE.iter().any(|magic| i128::from(*magic) == i128::from(kind.f_type)) {
@@ -97,30 +102,48 @@ impl Notices {
     }
 
     /// News since the last time; waits for some, at most so long.
-    pub fn wait(&self, most: Duration) -> News {
+    pub fn wait(&mut self, most: Duration) -> News {
         let (raw, come) = &*self.shared;
         let held = raw.lock().unwrap_or_else(PoisonError::into_inner);
-        let none = |raw: &mut RawNotices| raw.events.is_empty() && !raw.is_incomplete;
+        let none = |raw: &mut RawNotices| raw.events.is_empty() && !raw.is_incomplete && raw.error.is_none();
         let (mut held, _) = come.wait_timeout_while(held, most, none).unwrap_or_else(PoisonError::into_inner);
         let raw = std::mem::take(&mut *held);
         drop(held);
-        let mut news = News { is_incomplete: raw.is_incomplete, ..News::default() };
+        let has_ended = raw.error.is_some();
+        if let Some(error) = raw.error {
+            warn!(kind = FailureKind::State.name(), "inotify: {error}; polling instead");
+        }
+        let mut news = News { is_incomplete: raw.is_incomplete || has_ended, has_ended, ..News::default() };
         for (watch, name, is_left) in raw.events {
             if let Some(folder) = self.folders.get(&watch) {
                 if is_left { &mut news.left } else { &mut news.changed }.insert(folder.join(name));
             }
         }
+        raw.ended.iter().for_each(|watch| _ = self.folders.remove(watch));
         news
     }
 }
 
 fn listen(mut inotify: Inotify, shared: &SharedNotices) {
     let mut buffer = vec![0; 64 << 10];
+    let (raw, come) = &**shared;
     loop {
-        let Ok(events) = inotify.read_events_blocking(&mut buffer) else { return };
-        let (raw, come) = &**shared;
+        let read = inotify.read_events_blocking(&mut buffer);
         let mut held = raw.lock().unwrap_or_else(PoisonError::into_inner);
+        let events = match read {
+            Ok(events) => events,
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            Err(error) => {
+                held.error = Some(error);
+                come.notify_one();
+                return;
+            }
+        };
         for event in events {
+            if event.mask.contains(EventMask::IGNORED) {
+                held.ended.push(event.wd);
+                continue;
+            }
             let is_left = event.mask.intersects(EventMask::MOVED_FROM | EventMask::DELETE);
             // A folder is no file: everything is looked through, and it is watched.
             let is_folder = event.mask.contains(EventMask::ISDIR);
@@ -132,5 +155,32 @@ fn listen(mut inotify: Inotify, shared: &SharedNotices) {
         drop(held);
         come.notify_one();
         std::thread::sleep(GATHER);
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_that_is_gone_is_watched_no_more() {
+        let place = std::env::temp_dir().join(format!("quiclens-notice-{}", std::process::id()));
+        std::fs::create_dir_all(place.join("day-1")).unwrap();
+        let mut notices = Notices::start().unwrap();
+        notices.watch(std::slice::from_ref(&place)).unwrap();
+        assert_eq!(notices.folders.len(), 2);
+        std::fs::write(place.join("day-1/a.sqlog"), "a").unwrap();
+        let mut news = notices.wait(Duration::from_secs(60));
+        assert!(news.changed.contains(&place.join("day-1/a.sqlog")));
+        std::fs::remove_dir_all(place.join("day-1")).unwrap();
+        while notices.folders.len() == 2 {
+            news = notices.wait(Duration::from_secs(60));
+        }
+        assert!(!news.has_ended);
+        std::fs::remove_dir_all(&place).unwrap();
+        while !notices.folders.is_empty() {
+            notices.wait(Duration::from_millis(100));
+        }
     }
 }

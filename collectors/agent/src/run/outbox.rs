@@ -72,8 +72,8 @@ impl Outbox {
         self.waiting.is_empty()
     }
 
-    /// Puts messages behind the others, and syncs them. False when there is no room; then none of them is there, nor after
-    /// an error, but for those whose files cannot be removed again.
+    /// Puts messages behind the others, and syncs them. False when there is no room; then none of them stays. After an
+    /// error some may stay, and are given to the sink once more.
     pub fn put(&mut self, messages: &[Message]) -> io::Result<bool> {
         let bytes: u64 = messages.iter().map(|message| message.bytes.len() as u64).sum();
         if self.waiting().1 + bytes > self.max_bytes {

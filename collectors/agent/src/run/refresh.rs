@@ -22,7 +22,7 @@ impl Refresh {
         Self { deployment, looked: machine::now(), faults_told: 0 }
     }
 
-    /// Reads what changed, if a minute has passed. What cannot be read is said, and the old database stays in use.
+    /// Reads what changed, if a minute has passed. A database that cannot be read is logged; the old one stays in use.
     pub fn turn(&mut self, now: Instant) {
         if now - self.looked < EVERY {
             return;

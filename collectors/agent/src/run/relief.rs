@@ -18,7 +18,7 @@ use std::sync::Arc;
 use tracing::warn;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// The spool's pressure, and the way out.
+/// Knows when the spool fills up, and moves cycles to the outbox then.
 pub struct Relief {
     spool: Arc<Spool>,
     outbox: Outbox,
@@ -49,7 +49,7 @@ impl Relief {
         self.metrics.outbox_bytes.set(i64::try_from(bytes).unwrap_or(i64::MAX));
     }
 
-    /// Room must be made.
+    /// The spool needs space.
     pub fn is_wanted(&self) -> bool {
         self.spool.is_pressed()
     }
@@ -78,7 +78,7 @@ impl Relief {
         Ok(())
     }
 
-    /// Puts a cycle by; false when the outbox is full too.
+    /// Puts a cycle into the outbox; false when that is full too.
     pub fn put_by(&mut self, cycle: &Cycle) -> Result<bool, Error> {
         let mut tables = Tables::default();
         let mut dropped = 0;

@@ -1,8 +1,8 @@
 //! Reading again: events of connections that were decided to be kept after some of their records had been read.
 //!
-//! Files are their own spool. One pass over a file, from where the first of them began, a turn's worth at a time, serves
-//! all its connections that were decided by then; the fold is not run again, and what the same bytes were rejected for is
-//! not counted again.
+//! Files can be read again, so no spool holds these events. One pass over a file, from where the first of the
+//! connections began, a turn's worth at a time, serves all its connections that were decided by then. The fold is not
+//! run again, and rejects of the same bytes are not counted again.
 
 use crate::records::{Records, Turn};
 use crate::run::input::FileInput;
@@ -39,7 +39,7 @@ impl<'c> Replay<'c> {
     /// Of what is `owed` of the file of `live`, from the records before `until`.
     pub fn new(live: &Records<'c>, owed: Owed, until: u64) -> Self {
         let again = Again::new(owed);
-        // Where all of them began later, what the file began with is known.
+        // Where all of the connections began after the header, the pass starts at the first of them.
         let (records, offset) = match live.again() {
             Some(records) if again.start() > 0 => (records, again.start()),
             _ => (live.anew(), 0),

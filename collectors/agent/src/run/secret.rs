@@ -7,7 +7,7 @@ use std::path::Path;
 
 /// The password of Kafka (`sasl.password`), as `quiclens ingest` has it; it outranks the configuration.
 pub const KAFKA_PASSWORD: &str = "QUICLENS_KAFKA_PASSWORD";
-/// The password of a ClickHouse sink.
+/// The password of a ClickHouse sink, or the token of a quiclens sink; it outranks the configuration.
 pub const STORE_PASSWORD: &str = "QUICLENS_STORE_PASSWORD";
 
 /// What is printed in place of a secret.
@@ -32,7 +32,7 @@ impl KafkaOptions {
 }
 
 impl<'de> Deserialize<'de> for KafkaOptions {
-    /// Values may be text, numbers or booleans: a password that looks like a number is no error, which would print it.
+    /// Values may be text, numbers or booleans: an error for a password that looks like a number would print it.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let options = BTreeMap::<String, toml::Value>::deserialize(deserializer)?;
         let text = |(name, value): (String, toml::Value)| match value {

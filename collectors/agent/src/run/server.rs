@@ -1,7 +1,7 @@
-//! A small HTTP server for metrics and health: a plain GET of a path, one answer, and the peer is let go.
+//! A small HTTP server for metrics and health: it answers one plain GET of a path and closes the connection.
 //!
-//! One thread serves a bounded number of peers, each for a bounded time: whoever reaches the address can neither take
-//! the descriptors of files and sockets, nor keep others from an answer.
+//! One thread serves a bounded number of peers, each for a bounded time: a peer can neither use up the descriptors of
+//! files and sockets, nor keep others from an answer.
 
 use memchr::memmem;
 use quiclens_core::crossed::Bound;
@@ -15,7 +15,7 @@ use tracing::warn;
 
 /// How long a peer may take for its head, and how long to take its answer.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How long nobody is let in after the process ran out of descriptors.
+/// How long no peer is accepted after the process ran out of descriptors.
 const CROWDED: Duration = Duration::from_secs(1);
 /// Longest wait for something to happen: peers that take too long are let go then.
 const LOOK: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
@@ -69,7 +69,8 @@ enum Stage {
     Asks(Vec<u8>),
     /// It is sent an answer, of which so many bytes are out.
     Takes(Vec<u8>, usize),
-    /// It has its answer. What it still sends is read, as a reset could take the answer from it.
+    /// It has its answer. What it still sends is read: closing the socket with unread bytes would send a reset, which
+    /// could discard the answer.
     Leaves,
 }
 
@@ -113,7 +114,7 @@ impl Server {
         let mut waiting = vec![PollFd::new(&self.listener, listens)];
         waiting.extend(self.peers.iter().map(|peer| PollFd::new(&peer.stream, peer.awaited())));
         if poll(&mut waiting, Some(&LOOK)).is_err() {
-            // As it were with nothing to do; it must not turn faster for that.
+            // Nothing counts as ready; the sleep keeps the loop from spinning.
             std::thread::sleep(CROWDED);
             waiting.iter_mut().for_each(PollFd::clear_revents);
         }
@@ -194,9 +195,9 @@ fn answered(head: &[u8], answer: &impl Fn(&str) -> Answer) -> Option<Answer> {
             answer(path.split_once('?').map_or(path, |(path, _)| path))
         }
         [_, _, version] if version.starts_with("HTTP/1.") => {
-            Answer::text("405 Method Not Allowed", "GET alone is answered")
+            Answer::text("405 Method Not Allowed", "only GET is allowed")
         }
-        _ => Answer::text("400 Bad Request", "this is no request of HTTP/1.1"),
+        _ => Answer::text("400 Bad Request", "this is not an HTTP/1.1 request"),
     })
 }
 

@@ -43,12 +43,12 @@ pub struct Shipper {
     /// Cycles that were given and are not acknowledged.
     in_flight: Arc<AtomicUsize>,
     metrics: Metrics,
-    /// What the thread would have, where whoever holds this lets it work.
+    /// The state of the thread, where the test does its work by hand.
     #[cfg(test)]
     by_hand: Option<std::cell::RefCell<(Ship, Receiver<Cycle>)>>,
 }
 
-/// Cycles on their way at once; when so many are, reading waits.
+/// Cycles that may wait for the sink; while more are in flight, reading waits.
 const IN_FLIGHT: usize = 2;
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
@@ -108,7 +108,7 @@ impl Shipper {
         }
     }
 
-    /// Where nobody else does it, makes room among the cycles on their way.
+    /// Without a thread, ships until at most `most` cycles are in flight.
     #[cfg(test)]
     fn make_room(&self, most: usize) {
         while self.by_hand.is_some() && !self.is_idle() && self.fault().is_ok() {
@@ -119,7 +119,7 @@ impl Shipper {
         }
     }
 
-    /// Gives a cycle away; waits while too many are on their way.
+    /// Hands a cycle to the thread; waits while too many are in flight.
     pub fn ship(&self, mut cycle: Cycle) -> Result<(), Error> {
         self.fault()?;
         cycle.messages.sort_by_key(is_last);
@@ -131,12 +131,12 @@ impl Shipper {
         if sent { Ok(()) } else { self.fault().and_then(|()| Err(Error::internal("the shipping thread is gone"))) }
     }
 
-    /// Too many cycles are on their way: one more would wait.
+    /// Too many cycles are in flight: one more would wait.
     pub fn is_full(&self) -> bool {
         self.in_flight.load(Ordering::SeqCst) > IN_FLIGHT
     }
 
-    /// Nothing is on its way.
+    /// No cycle is in flight.
     pub fn is_idle(&self) -> bool {
         self.in_flight.load(Ordering::SeqCst) == 0
     }
@@ -161,8 +161,8 @@ impl Shipper {
     }
 }
 
-/// A connection's row says what is there of it, and is given when that is: should nobody be able to read its log again
-/// after a kill between the two, it says nothing of what has not arrived.
+/// A row of `connections` counts the other rows of its connection, so it is given to the sink after them: after a kill
+/// in between, with a log that cannot be read again, it must not count rows that have not arrived.
 fn is_last(message: &Message) -> bool {
     message.table == "connections"
 }
@@ -199,7 +199,7 @@ impl Ship {
         let is_dropped = loop {
             match self.offer(cycle) {
                 Ok(()) => break false,
-                // The world may be bad for hours; files and spool wait, as long as there is room.
+                // The fault may last for hours; files and spool hold what comes in meanwhile, as long as they can.
                 Err(error) => {
                     self.try_again(error, pause)?;
                     match self.put_by(cycle) {
@@ -212,7 +212,7 @@ impl Ship {
                 }
             }
         };
-        // A full disk is no fault of ours: what was acknowledged waits for its checkpoint, and nothing is read on.
+        // While the disk is full, the acknowledged cycle waits for its checkpoint, and reading stops.
         let mut pause = FIRST_PAUSE;
         let began = machine::now();
         while let Err(error) = self.journal.commit(&cycle.entries) {
@@ -292,7 +292,7 @@ impl Ship {
         }
     }
 
-    /// Waits, but no longer than until room must be made.
+    /// Waits, but not while the spool needs space.
     fn rest(&self, pause: Duration) {
         let began = machine::now();
         while machine::now().duration_since(began) < pause && !self.relief.as_ref().is_some_and(Relief::is_wanted) {

@@ -1,4 +1,4 @@
-//! Where batches go, and when they count as there.
+//! Where batches go, and when they are acknowledged.
 
 use crate::error::{Error, FailureKind};
 use crate::machine;
@@ -50,8 +50,8 @@ impl Message {
         Ok(Some([half(&first, "a")?, half(&second, "b")?]))
     }
 
-    /// Of a batch, one message or as many as keep each below `largest` bytes; `name` is the collector's, `number` counts
-    /// its messages. A row that is larger alone is a message all the same.
+    /// Splits a batch into as few messages as keep each below `largest` bytes; `name` is the collector's, `number`
+    /// counts its messages. A single row that is larger is one message all the same.
     pub fn all_of(batch: &Batch, name: &str, number: &mut u64, largest: usize) -> Result<Vec<Self>, Error> {
         let mut bytes = Vec::new();
         batch
@@ -95,13 +95,13 @@ pub type Patience<'p> = dyn Fn() -> bool + 'p;
 
 /// A place for batches.
 pub trait Sink: Send {
-    /// Gives all of `messages` away and returns when they are there for good. After an error
-    /// that is to be retried all may be given again: identity is in the rows' keys.
+    /// Sends all of `messages` and returns when they are acknowledged. After an error that is to be retried all may be
+    /// sent again: rows with the same key count once.
     fn give(&mut self, messages: &[Message], patience: &Patience<'_>) -> Result<(), Error>;
 }
 
-/// The configured sink. One that does not let us in is opened again for each further try, with what its files of
-/// secrets and certificates have then.
+/// The configured sink. After a refused authentication it is opened again for each further attempt, with the current
+/// content of its files of secrets and certificates.
 pub fn open(config: &SinkConfig, name: &str) -> Result<Box<dyn Sink>, Error> {
     let (config, name) = (config.clone(), name.to_owned());
     Ok(Box::new(ReopeningSink::with(Box::new(move || begin(&config, &name)))?))

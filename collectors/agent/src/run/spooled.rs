@@ -18,7 +18,7 @@ pub const ID: FileId = FileId { device: u64::MAX, inode: 0 };
 const NAME: &str = "spool";
 /// Bytes that are read before the files' turn.
 const TURN: usize = 1 << 20;
-/// Runs that wait for their connection to begin; of one more it is not waited for.
+/// Most runs that wait for their connection to begin; beyond it the oldest gets its row without a trace.
 const MOST_OWED: usize = 10_000;
 
 /// A run of records that is lost, whose connection has not begun: its first records may be among them.
@@ -46,15 +46,15 @@ pub struct Spooled<'c> {
     id: String,
     /// Rows that are ready.
     pub tables: Tables,
-    /// Something was taken since the state was put away, or it was put away but once since.
+    /// Something was taken since the state was saved, or the state was saved only once since then.
     pub is_dirty: bool,
     /// Where it was when it was put away last.
     told: Option<u64>,
-    /// Takes from the journal what could not be taken up, once that is counted.
+    /// Removes a state from the journal that could not be restored, once that is counted.
     pub gone: Option<Entry>,
     /// More is there than was read.
     is_behind: bool,
-    /// How long senders had to wait for room, and what they gave for its sync, in all.
+    /// Total time for which senders had to wait for room, or their records for a sync.
     stood: Duration,
 }
 
@@ -88,7 +88,7 @@ impl<'c> Spooled<'c> {
             owed,
             id,
             tables,
-            // What was shipped is told to the spool again: the process may have ended before it was, and the spool be full.
+            // The spool is told again what was shipped: the process may have ended before, with a full spool.
             is_dirty: offset.is_some(),
             told: None,
             gone,
@@ -97,16 +97,16 @@ impl<'c> Spooled<'c> {
         }
     }
 
-    /// So much time has passed. That in which senders have to wait, or what they gave waits for its sync, does not count as
-    /// their silence.
+    /// So much time has passed. It does not count as silence while senders have to wait, or their records wait for a
+    /// sync.
     pub fn pass(&mut self, time: Duration) {
         if self.spool.is_refusing() || self.spool.is_slow() {
             self.stood += time;
         }
     }
 
-    /// Reads what is there, up to a turn's worth. True when more is there. `now` is the time of the clock by which
-    /// connections are heard of.
+    /// Reads what is there, up to a turn's worth. True when more is there. `now` is the time of the clock that measures
+    /// silences of connections.
     pub fn read(&mut self, now: Duration) -> Result<bool, Error> {
         self.spool.fault()?;
         self.is_behind = true;
@@ -209,7 +209,8 @@ impl<'c> Spooled<'c> {
 
     /// What a checkpoint says of it, once everything that was taken so far is acknowledged; and where that is.
     pub fn put_away(&mut self, entries: &mut Vec<Entry>) -> Result<u64, Error> {
-        // Two cycles say so before what it has read goes: should the newer be damaged, the older counts.
+        // Each offset is saved in two cycles before the spool may remove what is before it: when the newer cycle is
+        // damaged, the older one counts.
         self.is_dirty = self.told.replace(self.window.offset()) != Some(self.window.offset());
         for (part, state) in self.records.save_connections() {
             let state = state.as_ref().map(bytes_of).transpose()?;

@@ -1,5 +1,5 @@
-//! What systemd is told of a service of `Type=notify`: that it has begun, that its loop turns, that it ends. Nothing,
-//! where nobody asked: sd_notify(3).
+//! Notifications to systemd for a service of `Type=notify` (sd_notify(3)): ready, watchdog, stopping. Without
+//! `NOTIFY_SOCKET` nothing is sent.
 
 use crate::run::health::Health;
 use sd_notify::NotifyState;
@@ -20,7 +20,7 @@ impl Supervisor {
         Self { health, interval: sd_notify::watchdog_enabled().map(|most| most / 2), told: None }
     }
 
-    /// Tells that the loop turns, when it is time; not where it stands still.
+    /// Resets the watchdog when it is time, unless the loop stands still.
     pub fn watch(&mut self, now: Instant) {
         let Some(interval) = self.interval else { return };
         if self.told.is_none_or(|told| now.duration_since(told) >= interval) && self.health.turns(now) {

@@ -16,7 +16,7 @@ pub struct ClickHouse {
     database: String,
     user: Option<String>,
     password: Option<String>,
-    /// That more rows were written than sent.
+    /// A warning has said that more rows were written than sent.
     is_told: AtomicBool,
 }
 
@@ -39,6 +39,11 @@ impl ClickHouse {
     /// By a way that is there: see [`Self::open`].
     pub fn over(server: Box<dyn Post>, url: &str, user: Option<&str>, password: Option<String>) -> Result<Self, Error> {
         let scheme = url.find("://").map(|at| at + 3).ok_or_else(|| Error::configuration("sink.url has no scheme"))?;
+        if url.contains(['?', '#']) {
+            return Err(Error::configuration(
+                "sink.url: only the database stands behind the host; see user and password_file",
+            ));
+        }
         let (base, database) = match url[scheme..].find('/') {
             Some(at) => (&url[..scheme + at], url[scheme + at + 1..].trim_end_matches('/')),
             None => (url, ""),
@@ -63,7 +68,8 @@ impl ClickHouse {
             query: vec![
                 set("database", &self.database),
                 ("query", format!("INSERT INTO {} FORMAT ArrowStream", message.table)),
-                // Done when the answer comes; rows written must be countable; one batch may hold traces of many days.
+                // The insert is complete when the answer comes, `written_rows` counts the rows that were sent, and a
+                // batch may have rows of many partitions (days).
                 set("async_insert", "0"),
                 set("wait_end_of_query", "1"),
                 set("optimize_on_insert", "0"),
@@ -94,8 +100,8 @@ impl ClickHouse {
             200 => {
                 Error::new(FailureKind::SinkRefuses, place, format!("{} rows sent, {written:?} written", message.rows))
             }
-            // Another catalogue, no such table, no permission: it will be the same next time.
             401 | 403 => Error::new(FailureKind::NotLetIn, place, format!("{status} {said}")),
+            // Another catalogue, or no such table: a retry would get the same answer.
             400 | 404 => Error::new(FailureKind::SinkRefuses, place, format!("{status} {said}")),
             _ => Error::new(FailureKind::SinkAway, place, format!("{status} {said}")),
         })
@@ -195,6 +201,14 @@ mod tests {
         assert_eq!(given.unwrap_err().kind, FailureKind::SinkRefuses, "no summary");
         let (given, _) = asked("200 OK", "X-ClickHouse-Summary: {\r\n", "");
         assert_eq!(given.unwrap_err().kind, FailureKind::SinkRefuses, "a summary that is none");
+    }
+
+    #[test]
+    fn an_address_with_parameters_is_refused() {
+        for url in ["http://h:8123/quic?password=x", "http://h/#quic", "h:8123"] {
+            let opened = ClickHouse::open(url, None, None, None);
+            assert!(opened.is_err_and(|error| error.to_string().contains("sink.url")), "{url}");
+        }
     }
 
     #[test]

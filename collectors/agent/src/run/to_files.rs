@@ -15,7 +15,7 @@ pub struct BatchFolder {
 impl BatchFolder {
     /// Makes the folder.
     pub fn open(folder: &Path) -> Result<Self, Error> {
-        // Those in it that were made right before the process ended last, too.
+        // The sync makes folders of tables durable too that were made right before the last process ended.
         make_dir(folder)
             .and_then(|()| sync_folder(folder))
             .map_err(|error| Error::of_state(folder.display(), &error))?;

@@ -14,8 +14,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tracing::{debug, warn};
 
-/// What the broker has said of one attempt to give messages away. What it says of an earlier one counts for nothing: its
-/// messages may be given again by now.
+/// The delivery reports of one attempt to send messages. Reports of an earlier attempt are ignored: its messages may
+/// have been sent again by now.
 #[derive(Default)]
 pub struct Attempt {
     number: u64,
@@ -23,7 +23,7 @@ pub struct Attempt {
     delivered: BTreeSet<usize>,
     /// The first that was not, and why.
     failed: Option<(usize, KafkaError)>,
-    /// The brokers know another password, or other certificates.
+    /// The brokers refuse authentication, or TLS fails.
     refused: Option<String>,
 }
 
@@ -75,7 +75,7 @@ pub trait Broker: Send {
     fn produce(&self, message: &Message, tag: (u64, usize)) -> Result<bool, AttemptEnd>;
     /// Waits, at most so long, for what the brokers say, and tells the attempt.
     fn poll(&self, most: Duration);
-    /// Why the producer is good for nothing any more.
+    /// The fatal error of the producer, if it has one.
     fn fatal(&self) -> Option<String>;
 }
 
@@ -95,7 +95,7 @@ pub struct Kafka {
 pub enum AttemptEnd {
     /// The broker does not take messages so large as this one.
     TooLarge(usize),
-    /// The producer is good for nothing any more.
+    /// The producer has a fatal error, or the broker does not answer: another producer is made.
     Anew(String),
     /// It is not taken.
     Refused(Error),
@@ -116,7 +116,7 @@ impl Kafka {
             ("client.id", name),
             ("enable.idempotence", "true"),
             ("acks", "all"),
-            // No delivery timeout: what is not delivered is waited for, and the files are not read on.
+            // No delivery timeout: the sink waits for the delivery, and reading stops meanwhile.
             ("message.timeout.ms", "0"),
             ("compression.type", "none"),
             ("message.max.bytes", "33554432"),
@@ -149,7 +149,7 @@ impl Kafka {
         self.attempt.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Another producer: what is on its way is forgotten, and may be given again.
+    /// Makes another producer. Messages in flight are forgotten, and may be sent again.
     fn anew(&mut self, why: String) -> Error {
         match (self.begin)(&self.attempt) {
             Ok(broker) => {
@@ -278,7 +278,7 @@ impl Sink for Kafka {
             match self.try_once(&messages, patience) {
                 Ok(()) => return Ok(()),
                 Err(AttemptEnd::TooLarge(bytes)) => {
-                    warn!(bytes, "Kafka: too large for a message; it is halved");
+                    warn!(bytes, "Kafka: the message is too large for the broker; it is split in halves");
                     self.largest = self.largest.min(bytes.saturating_sub(1));
                 }
                 Err(AttemptEnd::Anew(why)) => return Err(self.anew(why)),

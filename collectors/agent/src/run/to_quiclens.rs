@@ -59,14 +59,14 @@ impl Quiclens {
         if status == 200 {
             return match serde_json::from_str::<StoredAnswer>(&said) {
                 Ok(stored) if stored.rows == message.rows => Ok(()),
-                _ => Err(Error::new(FailureKind::SinkAway, place, "what answers is no quiclens serve")),
+                _ => Err(Error::new(FailureKind::SinkAway, place, "the answer is not one of quiclens serve")),
             };
         }
         let said = serde_json::from_str(&said)
             .map_or_else(|_| String::new(), |Problem { title, detail }| title + ": " + &detail);
         let kind = match status {
-            // Another catalogue, no such table, no permission, too large: it will be the same next time.
             401 | 403 => FailureKind::NotLetIn,
+            // Another catalogue, no such table, too large: a retry would get the same answer.
             400 | 404 | 413 | 415 | 422 => FailureKind::SinkRefuses,
             _ => FailureKind::SinkAway,
         };

@@ -4,13 +4,13 @@ use crate::event::{Event, Number, Word};
 use crate::fold::moment::Moment;
 use serde::{Deserialize, Serialize};
 
-/// What came and went before validation.
+/// Bytes received and sent before validation.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Amplification {
     received: u64,
     sent: u64,
     is_validated: bool,
-    /// Data waits for it since.
+    /// Since when data waits for it.
     since: Option<Moment>,
 }
 
@@ -46,7 +46,8 @@ impl Amplification {
         !self.is_validated && self.received > 0 && self.sent.saturating_add(packet) > self.received.saturating_mul(3)
     }
 
-    /// At the end of an instant: data waits for it or not. Gives since when it did, if it does no more.
+    /// At the end of an instant: updates whether data waits for the limit. If a wait is over, gives since when data
+    /// waited.
     pub fn watch(&mut self, is_limiting: bool, has_data: bool, now: Moment) -> Option<Moment> {
         if !is_limiting {
             return self.since.take();

@@ -1,4 +1,5 @@
-//! Times without room: they are waits only when new data follows at once, or when data is known to have waited.
+//! Times without room in window or credit. They count as waits only if new data follows at once, or if data is known to
+//! have waited.
 
 use crate::fold::cause::{Cause, Interval};
 use crate::fold::moment::Moment;
@@ -25,13 +26,13 @@ pub struct Blocked {
 }
 
 impl Blocked {
-    /// It, held by `cause`.
+    /// Its time as an interval of `cause`.
     pub fn interval(&self, cause: Cause) -> Interval {
         Interval::of(cause, self.since.us, self.until.us)
     }
 }
 
-/// Those of which it is not decided yet whether data waited, by their ends.
+/// Times for which it is not decided yet whether data waited, in order of their ends.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Undecided(VecDeque<Blocked>);
 
@@ -50,7 +51,7 @@ impl Undecided {
         std::mem::take(&mut self.0)
     }
 
-    /// Time has come to `to_us`: the first that nothing followed within `limit_us`.
+    /// Takes the first that no new data followed within `limit_us`, at the time `to_us`.
     pub fn expire(&mut self, to_us: i64, limit_us: i64) -> Option<Blocked> {
         let is_over = |blocked: &Blocked| to_us.saturating_sub(blocked.until.us) > limit_us;
         if self.0.front().is_some_and(is_over) { self.0.pop_front() } else { None }
@@ -85,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nothing_follows_in_time_expires_and_the_rest_waits_for_new_data() {
+    fn a_time_that_no_data_follows_in_time_expires_and_later_ones_stay() {
         let mut undecided = Undecided::default();
         for (start_us, end_us) in [(0, 10), (5, 2_000), (7, 7)] {
             undecided.add(blocked(start_us, end_us));

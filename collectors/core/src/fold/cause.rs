@@ -97,7 +97,7 @@ impl Cause {
 pub struct Causes(u32);
 
 impl Causes {
-    /// Takes one in.
+    /// Adds a cause.
     pub fn insert(&mut self, cause: Cause) {
         self.0 |= 1 << cause as u32;
     }
@@ -117,12 +117,12 @@ pub struct Interval {
     pub start_us: i64,
     /// First microsecond after it.
     pub end_us: i64,
-    /// The log states it: it outranks what is inferred of that time.
+    /// The log states it: it takes precedence over inferred conditions of that time.
     pub is_stated: bool,
 }
 
 impl Interval {
-    /// One that is inferred, or observed by what follows from it.
+    /// An interval that the log does not state: it is inferred, or observed by its effects.
     pub const fn of(cause: Cause, start_us: i64, end_us: i64) -> Self {
         Self { cause, start_us, end_us, is_stated: false }
     }

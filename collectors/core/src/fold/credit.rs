@@ -1,4 +1,4 @@
-//! Flow control (RFC 9000, 4): how much the peer lets us send, on the connection and on each stream.
+//! Flow control (RFC 9000, 4): how much the peer allows us to send, on the connection and on each stream.
 
 use crate::crossed::Bound;
 use crate::fold::moment::Moment;
@@ -7,13 +7,13 @@ use crate::limits::OTHER_STREAMS;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// A peer states its parameters once, and those that were remembered for 0-RTT before (RFC 9000, 7.4.1): one that states
-/// others ever again is not believed.
+/// Changes of the initial limit that are believed. A peer states its parameters once, and before that remembered ones
+/// for 0-RTT (RFC 9000, 7.4.1), so more changes are not plausible.
 const STATED: u8 = 16;
 
-/// The sender's own word that it has data and no credit for it: DATA_BLOCKED and STREAM_DATA_BLOCKED frames (RFC 9000, 19.12
-/// and 19.13). An application that may only hand over what there is credit for leaves no other trace of it. The last one, in
-/// a box of its own, as most senders never say so.
+/// The sender's own statement that it has data but no credit: a DATA_BLOCKED or STREAM_DATA_BLOCKED frame (RFC 9000,
+/// 19.12 and 19.13). If an application may queue only as much as there is credit for, the log shows this wait in no
+/// other way. Only the last one is kept, boxed, as most senders never send such a frame.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToldWaits(Option<Box<ToldWait>>);
 
@@ -25,7 +25,8 @@ struct ToldWait {
 }
 
 impl ToldWaits {
-    /// A frame says so, of the limit that is in force: `known` says which. One that says it again changes nothing.
+    /// A frame states a blocked limit; it counts only if that is not below `known`, the limit in force. A repeated
+    /// frame changes nothing.
     fn tell(&mut self, limit: Option<u64>, known: Option<u64>, now_us: i64) {
         let Some(limit) = limit.or(known).filter(|limit| known.is_none_or(|known| known <= *limit)) else { return };
         if self.0.as_ref().is_none_or(|told| told.limit != limit || told.until_us.is_some()) {
@@ -40,7 +41,7 @@ impl ToldWaits {
         }
     }
 
-    /// When we had data and no credit, by our own word, from `start_us` to `end_us`.
+    /// The time within `[start_us, end_us)` in which we stated that we had data but no credit.
     pub fn within(&self, start_us: i64, end_us: i64) -> Option<(i64, i64)> {
         let told = self.0.as_ref()?;
         let (from_us, to_us) = (told.since_us.max(start_us), told.until_us.unwrap_or(end_us).min(end_us));
@@ -57,14 +58,14 @@ pub struct Credit {
     initial_stream: Option<u64>,
     /// Stream bytes of ours, each counted once.
     data_sent: u64,
-    /// How often it was stated anew.
+    /// How often the initial stream limit changed.
     stated: u8,
-    /// Used up, while data waits, since.
+    /// Since when it is used up while data waits.
     blocked_since: Option<Moment>,
     told: ToldWaits,
     /// When we gave the peer credit last, on any stream.
     given_us: i64,
-    /// More of it came in the current instant.
+    /// It was raised in the current instant.
     has_grown: bool,
     /// Streams that are no requests, and how much of them was sent.
     others: BTreeMap<u64, u64>,
@@ -100,7 +101,7 @@ impl Credit {
         self.told.tell(limit, self.limit, now_us);
     }
 
-    /// When we had data and no credit, by our own word.
+    /// When we stated that we had data but no credit.
     pub fn told(&self) -> &ToldWaits {
         &self.told
     }
@@ -137,16 +138,16 @@ impl Credit {
         self.given_us
     }
 
-    /// At the end of an instant: since when data waited for credit, if it does no more. "A sender MUST NOT send data that
-    /// exceeds either limit" (RFC 9000, 4.1).
+    /// At the end of an instant: if a wait for credit is over, gives since when data waited. "A sender MUST NOT send
+    /// data that exceeds either limit" (RFC 9000, 4.1).
     pub fn end_wait(&mut self, has_news: bool) -> Option<Moment> {
         let is_used_up = self.is_used_up()?;
-        // Or more came and was used up in one instant.
+        // A wait is also over if more credit came and was used up in one instant.
         let has_opened = std::mem::take(&mut self.has_grown) && has_news;
         self.blocked_since.take_if(|_| has_opened || !is_used_up)
     }
 
-    /// Then, while data waits.
+    /// After [`Self::end_wait`], if data waits: a wait begins where the credit is used up.
     pub fn begin_wait(&mut self, now: Moment) {
         if self.is_used_up() == Some(true) {
             self.blocked_since.get_or_insert(now);
@@ -204,7 +205,7 @@ impl StreamCredit {
         self.told.tell(limit, self.limit, now_us);
     }
 
-    /// When we had data and no credit, by our own word.
+    /// When we stated that we had data but no credit.
     pub fn told(&self) -> &ToldWaits {
         &self.told
     }
@@ -257,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn our_own_word_of_a_limit_holds_until_a_higher_one_comes() {
+    fn our_own_blocked_frame_counts_until_a_higher_limit_comes() {
         let mut credit = StreamCredit::new(Some(1_000));
         assert_eq!(credit.told().within(0, 900), None);
         credit.tell_blocked(Some(900), 50);
@@ -275,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn so_many_streams_that_are_no_requests_are_counted() {
+    fn the_number_of_other_streams_that_are_counted_is_bounded() {
         let mut credit = Credit::default();
         let chunk = |stream: usize| Chunk { stream_id: 4 * stream as u64 + 3, from: 0, to: 10, fin: false };
         assert!((0..OTHER_STREAMS).all(|stream| credit.send_other(&chunk(stream))));

@@ -1,4 +1,4 @@
-//! What of a log is missing or out of order, counted by kind.
+//! Damage of a log: records that are missing or out of order, counted by kind.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,15 +6,15 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum DamageKind {
-    /// Packets of ours that were acknowledged, or whose data was passed over, and are not in the log.
+    /// Packets of ours without a record that were acknowledged, or whose data later packets skipped.
     SentMissing,
     /// Packets of the peer's that we acknowledged and are not in the log.
     ReceivedMissing,
-    /// Times that data of ours was passed over which no missing packet explains.
+    /// Times that data of ours was skipped and no missing packet explains it.
     DataMissing,
     /// Requests whose first packet is not in the log.
     RequestStartMissing,
-    /// Times that a record was older than the one before, by more than records are put in order.
+    /// Times that a record was older than the one before by more than the reordering window.
     TimeWentBack,
     /// Steps of the log's clock.
     ClockStep,

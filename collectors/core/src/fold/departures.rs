@@ -1,5 +1,5 @@
-//! Packets that go out are judged when their instant is over, after all that came in, was stated or was handed over in it:
-//! the order of records of one time changes nothing (ATTRIBUTION, rule 8).
+//! Sent packets are processed when their instant is over, after everything that was received, stated or queued in it.
+//! So the order of records of one time changes nothing (ATTRIBUTION, rule 8).
 
 use crate::crossed::Bound;
 use crate::fold::recovery::SpaceId;
@@ -33,11 +33,11 @@ pub struct Departure {
     pub path_id: u64,
     /// The log gives its number.
     pub is_numbered: bool,
-    /// Its frames are in an event of their own, which says nothing else of it.
+    /// It comes from an event that has only frames of a packet.
     pub is_loose: bool,
     /// The log says that it is a probe.
     pub is_probe: bool,
-    /// It.
+    /// The packet.
     pub packet: Sent,
     /// What it carries.
     pub frames: Frames,
@@ -46,14 +46,15 @@ pub struct Departure {
 }
 
 impl Departure {
-    /// Both are of one packet, and one of them has its frames alone.
+    /// Both are of one packet, and one of them has only frames.
     fn belongs_to(&self, other: &Self) -> bool {
         let is_loose = self.is_loose || other.is_loose;
         let are_numbered = self.is_numbered && other.is_numbered;
         is_loose && are_numbered && self.space_id == other.space_id && self.packet.number == other.packet.number
     }
 
-    /// Takes what another record of the same packet has: frames that the packet's own record has are not told twice.
+    /// Merges another record of the same packet. If the packet's own record has frames, those of the other do not
+    /// count.
     fn join(&mut self, other: &mut Self) {
         if self.is_loose && !other.is_loose {
             std::mem::swap(self, other);
@@ -81,10 +82,11 @@ impl Frames {
     }
 }
 
-/// First and last packet of a range that one of them acknowledges, and where they are numbered.
+/// A range of packets that a packet of ours acknowledges: their number space, first and last.
 pub type AcknowledgedRange = (SpaceId, (u64, u64));
 
-/// The packets that go out at the current time, and what they acknowledge of packets that the log may not show.
+/// The packets that are sent at the current time, and the ranges that they acknowledge of packets that may have no
+/// record.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Departures(Option<Box<Going>>);
 
@@ -92,14 +94,14 @@ pub struct Departures(Option<Box<Going>>);
 struct Going {
     list: Vec<Departure>,
     acknowledged: Vec<AcknowledgedRange>,
-    /// Numbers of the first `indexed` of the list, where they are more than are looked through one by one.
+    /// Numbers of the first `indexed` of the list, if they are too many for a linear search.
     #[serde(skip)]
     numbers: BTreeSet<(u8, u64, u64)>,
     #[serde(skip)]
     indexed: usize,
 }
 
-/// As many are looked through.
+/// A list up to this length is searched linearly.
 const FEW: usize = 16;
 
 impl Departure {
@@ -111,7 +113,7 @@ impl Departure {
 impl Going {
     fn add(&mut self, departure: Departure) {
         if self.list.capacity() == 0 {
-            // Most go out alone.
+            // Most instants have one sent packet.
             self.list.reserve_exact(1);
         }
         self.list.push(departure);
@@ -132,7 +134,7 @@ impl Going {
 }
 
 impl Departures {
-    /// A packet goes out. True when there are so many that they must be judged.
+    /// A packet is sent. True when there are so many that they must be processed now.
     pub fn add(&mut self, departure: Departure) -> bool {
         let going = self.0.get_or_insert_default();
         going.add(departure);
@@ -143,7 +145,7 @@ impl Departures {
         are_too_many
     }
 
-    /// We acknowledge packets some of which the log may not show.
+    /// We acknowledge packets, some of which may have no record.
     pub fn acknowledge(&mut self, space_id: SpaceId, mut ranges: impl Iterator<Item = (u64, u64)>) {
         let acknowledged = &mut self.0.get_or_insert_default().acknowledged;
         let room = DEPARTURES.saturating_sub(acknowledged.len());
@@ -164,8 +166,8 @@ impl Departures {
         packets.into_iter().any(|(from, to)| going.has_any_of(space_id, (from.min(to), from.max(to))))
     }
 
-    /// Takes all out: the packets in the order of their numbers, which never go back (RFC 9000, 12.3), whatever the order
-    /// of the log; and what they acknowledge.
+    /// Takes all out: the packets in the order of their numbers, as packet numbers only increase (RFC 9000, 12.3),
+    /// whatever the order of the log; and the ranges that they acknowledge.
     pub fn take(&mut self) -> (Vec<Departure>, Vec<AcknowledgedRange>) {
         let Going { mut list, acknowledged, .. } = self.0.as_deref_mut().map(std::mem::take).unwrap_or_default();
         let in_order = |one: &Departure, other: &Departure| {
@@ -187,7 +189,7 @@ impl Departures {
         (list, acknowledged)
     }
 
-    /// The buffers are used again.
+    /// Returns the buffer for reuse.
     pub fn give_back(&mut self, mut list: Vec<Departure>) {
         list.clear();
         if let Some(going) = self.0.as_deref_mut().filter(|going| going.list.capacity() == 0) {
@@ -254,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn those_that_are_named_at_once_are_known() {
+    fn sent_packets_of_the_instant_are_found_by_number() {
         let mut departures = Departures::default();
         departures.add(departure(5, 0));
         let space_id = SpaceId::default();
@@ -268,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_stands_still_keeps_so_many_at_most() {
+    fn packets_of_one_instant_are_bounded_when_the_clock_stands_still() {
         let mut departures = Departures::default();
         assert_eq!((0..DEPARTURES as u64).filter(|number| departures.add(departure(*number, 0))).count(), 1);
         crosses(Bound::Departures, || {

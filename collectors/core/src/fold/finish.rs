@@ -1,4 +1,4 @@
-//! The rows that come out: streams and episodes as they become final, the connection's as of now.
+//! The output rows: streams and episodes when they become final, and the connection's current row.
 
 use crate::client;
 use crate::fold::attribution::Ending;
@@ -16,17 +16,17 @@ use crate::record::columns::episodes;
 use crate::record::columns::streams::{self, Streams};
 use crate::record::rows::Row;
 
-/// Values of rows of each table, about: memory for them is taken once.
+/// Approximate number of values in a row of each table, so that memory is allocated once.
 const EPISODE: usize = 24;
 const STREAM: usize = 61;
 const CONNECTION: usize = 96;
 const ALIAS: usize = 13;
 
 impl Fold {
-    /// Version of rows that know the events up to now: of two with as many of them, that of a whole trace is the later.
-    /// A log and its copy that was cut can tell of the same events, and either may be stored last.
+    /// Version of rows made from the events up to now. With equal numbers of events, the row of a whole trace has the
+    /// higher version: a log and a truncated copy of it can have the same events, and either may be stored last.
     ///
-    /// While packets that go out at this time are not judged, it is earlier than that of a row that knows what comes of them.
+    /// While sent packets of the current time are not processed, the version is lower than that of a row after them.
     fn version(&self, whole: bool) -> u64 {
         let level = match (whole, self.departures.are_none()) {
             (true, _) => 2,
@@ -79,7 +79,8 @@ impl Fold {
         stream.write(&mut row, self.wall(stream.marks().start_us), self.is_server(), &saves);
         row.set(streams::INFERRED, self.inferred(&stream));
         let mut cannot_show = self.cannot_show();
-        // The response may have been ready before: what looks like thinking may have been a wait for its turn, or for the pacer.
+        // The response may have been ready before: apparent server think time may have been a wait for its turn or for
+        // the pacer.
         let turn = stream.may_have_waited_for_its_turn(self.window.largest_packet()).then_some(Cause::Scheduling);
         let pacer = stream.may_have_waited_for_the_pacer().then_some(Cause::Pacing);
         for cause in turn.into_iter().chain(pacer) {
@@ -96,7 +97,8 @@ impl Fold {
         let known = self.known();
         let sweep = stream.timeline().sweep();
         let is_inferred = |cause: &Cause| {
-            // What the log states is not inferred; what it might have stated, and did not, is.
+            // Time that the log states is not inferred. Time of a cause that the log states elsewhere but not here is
+            // inferred.
             let (part, stated) = (sweep.part(*cause), sweep.stated(*cause));
             let is_beside = self.seen.is_stated(*cause) && part > stated;
             let is_stated = part > 0 && part == stated;
@@ -128,8 +130,8 @@ impl Fold {
         self.known().cannot_show()
     }
 
-    /// The trace is over, or all of it that there is: open streams become rows that say so. Where the log may go on, what
-    /// the records of its last instant have not decided is no episode: a longer reading may know it by another name.
+    /// The trace is over, or all of it that exists so far is read: open streams become rows that say so. If the log may
+    /// go on, undecided waits of its last instant give no episodes, as later records may give them another cause.
     pub fn finish(&mut self) {
         let decided = self.output.episodes.len();
         self.close_instant();
@@ -156,7 +158,7 @@ impl Fold {
         }
     }
 
-    /// A request that was open when the trace ended waited for what still stopped it then.
+    /// A request that is open when the trace ends has waited for the conditions that still stop it.
     fn open_waits(&self, stream: &mut Stream) {
         let is_known = stream.queue().is_known() && stream.is_hungry();
         let is_told = is_known || self.seen.has(Sight::FlowEvents);
@@ -173,8 +175,9 @@ impl Fold {
         }
     }
 
-    /// Rows of the requests that ended and still linger for their last HTTP frames, as they would be if nothing came
-    /// any more: what a connection that falls silent has to show. The final rows have a higher version, or are the same.
+    /// Rows of the requests that ended and still wait for their last HTTP frames, as they would be if no record
+    /// followed. So a connection that falls silent shows them too. The final rows have a higher version, or are the
+    /// same.
     pub fn standing(&self) -> Vec<Row<Streams>> {
         if !self.requests.is_any_ended() {
             return Vec::new();
@@ -186,7 +189,7 @@ impl Fold {
         copy.output.streams.into_iter().filter(is_over).collect()
     }
 
-    /// What became of the connection so far.
+    /// Facts about the connection so far.
     pub fn outcome(&self) -> Outcome {
         let (packets_sent, packets_received) = self.traffic.packets();
         Outcome {

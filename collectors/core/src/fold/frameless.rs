@@ -1,4 +1,4 @@
-//! QUIC_TRACE: rows without frames. Which packets belong to which request is known while one response is under way.
+//! QUIC_TRACE: rows without frames. Packets can be assigned to a request only while a single response is in progress.
 
 use crate::event::{Event, Number, Word};
 use crate::fold::Fold;
@@ -32,7 +32,8 @@ impl Fold {
         self.requests.note_hunger(id);
     }
 
-    /// A packet in flight: the responses under way may be in it. A probe repeats, it is nobody's last byte.
+    /// A packet in flight: it may carry any response in progress. A probe repeats data, so it is no response's last
+    /// byte.
     pub(super) fn row_sent(&mut self) {
         if !self.recovery.probe().is_running() {
             self.requests.row_sent(self.now.us);

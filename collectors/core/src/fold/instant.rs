@@ -1,5 +1,5 @@
-//! One microsecond of a connection: what happened in it is judged when it is over, so the order of records within it
-//! changes nothing (ATTRIBUTION, rule 8).
+//! One microsecond of a connection. Its events are processed when it is over, so the order of records within it changes
+//! nothing (ATTRIBUTION, rule 8).
 
 use crate::fold::window::paths::InstantTraffic;
 use rustc_hash::FxHashSet;
@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 pub struct Instant {
     /// New data went out, and not as a probe.
     has_news: bool,
-    /// Streams whose new data did, and the seq with which it began to. A log that was cut within the instant says the
-    /// same of it.
+    /// Streams whose new data was sent, and the seq of the first such packet. A log that is truncated within the
+    /// instant gives the same seq.
     senders: Vec<(u64, u64)>,
     /// Those streams.
     sending: Ids,
@@ -111,12 +111,12 @@ impl Instant {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Ids {
     list: Vec<u64>,
-    /// The same, where they are more than are looked through one by one.
+    /// The same ids, if they are too many for a linear search.
     #[serde(skip)]
     set: FxHashSet<u64>,
 }
 
-/// As many are looked through.
+/// A list up to this length is searched linearly.
 const FEW: usize = 16;
 
 impl Ids {
@@ -147,7 +147,7 @@ impl Ids {
     }
 }
 
-/// The two streams that sent last before the current time: of any stream, one of them is another.
+/// The two streams that sent last before the current time. For any stream, at least one of them is another stream.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct LastSenders(Option<Box<[LastSent; 2]>>);
 
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn of_any_stream_another_that_sent_last_is_known() {
+    fn the_last_send_of_another_stream_is_known() {
         let mut last = LastSenders::default();
         let carried = |ids: &[u64]| {
             let mut carried = Ids::default();

@@ -1,4 +1,4 @@
-//! An instant is over: what of the fold's types is asked then, and what each of them tells the others.
+//! The end of an instant: the fold's types are queried and updated with each other's results.
 
 use crate::fold::attribution::Certain;
 use crate::fold::attribution::sweep::DOUBT;
@@ -26,7 +26,7 @@ impl Fold {
         if instant.has_news() {
             self.confirm();
         }
-        // What had been sent before made the next packet wait.
+        // How long the packets before this instant made the pacer wait.
         let owed = self.pacer.owed();
         let (now_us, bytes) = (self.now.us, instant.bytes());
         if bytes > 0 {
@@ -50,8 +50,8 @@ impl Fold {
         self.instant = instant.next();
     }
 
-    /// Something goes out, nothing was on its way, and no acknowledgement had just made room: the connection had been idle,
-    /// and nobody's turn is older than this.
+    /// Something is sent, nothing was in flight, and no acknowledgement had just made room. So the connection had been
+    /// idle, and no stream's turn began before this.
     fn end_idle(&mut self) {
         let round_trips_us = self.recovery.rtt().smoothed_us().unwrap_or(0).saturating_mul(2);
         if self.recovery.probe().idle_us(self.now.us) > round_trips_us {
@@ -60,7 +60,8 @@ impl Fold {
         self.window.begin_busy(self.now.us);
     }
 
-    /// New data of a stream went out, first with `seq`: why not earlier? And does more of it wait?
+    /// New data of a stream was sent, first with `seq`: finds out why it was not sent earlier, and whether more of it
+    /// waits.
     fn data_went_out(&mut self, id: u64, seq: u64, owed: PacingDelay) {
         let (now, in_flight) = (self.now, self.window.in_flight());
         let paced_us = self.pacer.owed_us(now.us);
@@ -120,12 +121,12 @@ impl Fold {
         }
     }
 
-    /// What a pacer spreads that states no rate.
+    /// Window and round trip that a pacer without a stated rate spreads.
     fn spread(&self) -> Spread {
         Spread { window: self.window.size(), rtt_us: self.recovery.rtt().smoothed_us().unwrap_or(0).unsigned_abs() }
     }
 
-    /// Whose limit it is when the pacer makes data wait.
+    /// The cause to which a wait for the pacer is attributed.
     pub(super) fn cause_of_pacing(&self) -> Cause {
         if self.path_is_bottleneck() {
             Cause::Bandwidth
@@ -136,8 +137,8 @@ impl Fold {
         }
     }
 
-    /// A larger window would have bought nothing: the round trip has grown by more than a quarter, the delivery rate
-    /// has stopped growing or is the path's, or the controller has found the path's rate.
+    /// A larger window would not have helped: the round trip has grown by more than a quarter, the delivery rate has
+    /// stopped growing or equals the path's, or the congestion controller has found the path's rate.
     pub(super) fn path_is_bottleneck(&self) -> bool {
         self.recovery.rtt().has_queue() || self.delivery.has_stopped_growing() || self.delivery.is_at_path_rate()
     }
@@ -151,8 +152,8 @@ impl Fold {
         }
     }
 
-    /// Streams sent: those that waited and did not were passed. The turn that was taken began as long before as a pacer,
-    /// or a window that a round trip's acknowledgements open evenly, makes such a packet wait.
+    /// Some streams sent: the other waiting streams were passed. The turn of the senders began one pacing interval
+    /// before now. A window that acknowledgements open evenly over a round trip gives the same interval.
     fn pass_others(&mut self, instant: &Instant) {
         if instant.is_idle() || !self.requests.is_any_unpassed() {
             return;
@@ -178,7 +179,7 @@ impl Fold {
     fn watch_window(&mut self, has_opened: bool) {
         let Some(is_full) = self.window.is_full(self.trace.frameless) else { return };
         if has_opened || !is_full {
-            // Or it opened and was filled again in one instant.
+            // There is room, or the window opened and was filled again in one instant.
             if let Some(since) = self.window.end_wait() {
                 self.was_blocked(Cause::CwndBlocked, None, since);
                 if has_opened {
@@ -219,7 +220,7 @@ impl Fold {
         }
     }
 
-    /// A time without room is over; what follows says whether data waited for it.
+    /// A time without room is over; later records show whether data waited for it.
     pub(super) fn was_blocked(&mut self, cause: Cause, stream_id: Option<u64>, since: Moment) {
         if since.us >= self.now.us {
             return;
@@ -235,15 +236,15 @@ impl Fold {
         });
     }
 
-    /// New data goes out: it waited for all that has just ended.
+    /// New data is sent: it waited for all conditions that have just ended.
     fn confirm(&mut self) {
         for blocked in self.undecided.confirm() {
             self.decide(&blocked, true);
         }
     }
 
-    /// Time has come to `to_us`: waits that nothing followed were none, unless data is known to have waited. A pacer
-    /// may stand between the acknowledgement and the data that it let go.
+    /// Time advances to `to_us`: times without room that no data followed were no waits, unless data is known to have
+    /// waited. A pacer may delay the data that an acknowledgement allowed.
     pub(super) fn settle(&mut self, to_us: i64) {
         if self.undecided.is_empty() {
             return;
@@ -258,7 +259,7 @@ impl Fold {
 
     fn decide(&mut self, blocked: &Blocked, is_confirmed: bool) {
         let cause = match blocked.cause {
-            // The window was full because the path was.
+            // The window was full because the path was the bottleneck.
             Cause::CwndBlocked if self.path_is_bottleneck() => Cause::Bandwidth,
             cause => cause,
         };
@@ -288,7 +289,7 @@ impl Fold {
 
     /// A condition of the connection held; requests that are open may have waited for it.
     pub(super) fn hold(&mut self, interval: Interval) {
-        // A client's request tells what arrived when: what its connection could not send is no part of it.
+        // A client's request is split by its arrivals: conditions of sending are no part of it.
         let is_part = !self.is_client() || interval.cause == DOUBT;
         if is_part && self.requests.is_any() && self.attribution.hold(interval, self.requests.len()) {
             self.sum_up();
@@ -311,7 +312,7 @@ impl Fold {
         let waits = [self.window.full_since(), self.credit.blocked_since(), self.amplification.since()];
         let waits = waits.into_iter().flatten().map(|since| since.us).chain(self.stated_waits.since_us());
         let begun = waits.chain(self.undecided.oldest_us()).chain(self.recovery.probe().since_us());
-        // A clock that went back is before what began.
+        // After the clock went back, the current time may be before the start of a wait.
         let begun_us = begun.fold(self.now.us, i64::min);
         let us = self.recovery.certain_us().map_or(begun_us, |us| us.min(begun_us));
         Certain { us, begun_us, now_us: self.now.us, is_client: self.is_client() }

@@ -1,6 +1,7 @@
-//! Records that are missing are noticed by those that remain: packet numbers have holes that acknowledgements name, and data
-//! is passed over that must have gone out. What such a packet carried is imputed where offsets tell it. Between the records
-//! beside a hole anything may have happened: that time is doubtful, and bounds each part of a request.
+//! Missing records are detected by the remaining ones: packet numbers have holes that are acknowledged, and stream data
+//! is skipped that must have been sent. The content of such a packet is imputed where stream offsets show it. In the
+//! time between the records before and after a hole, anything may have happened: that time is doubtful, and it widens
+//! the bounds of a request's parts.
 
 use crate::fold::Fold;
 use crate::fold::attribution::sweep::DOUBT;
@@ -23,8 +24,8 @@ impl Fold {
         self.doubt(hole.after_us, hole.before_us);
     }
 
-    /// Packets of ours that the log does not show were acknowledged, and with them what had been lost, and did not go out
-    /// again in any other.
+    /// Packets of ours without a record were acknowledged. They are taken to have carried lost data that was not sent
+    /// again in any other packet.
     pub(super) fn unseen_is_acknowledged(&mut self, space_id: SpaceId, hole: &Hole) {
         self.sent_is_missing(hole);
         for number in (hole.from..=hole.to).take(IMPUTED as usize) {
@@ -37,7 +38,7 @@ impl Fold {
         }
     }
 
-    /// Packets of the peer's are: what they brought of streams is known where bytes were passed over.
+    /// Packets of the peer are missing in the log: the stream data that they brought is known where bytes were skipped.
     pub(super) fn received_is_missing(&mut self, space_id: SpaceId, hole: &Hole) {
         self.damage.count(DamageKind::ReceivedMissing, hole.packets());
         self.doubt(hole.after_us, hole.before_us);
@@ -53,14 +54,14 @@ impl Fold {
         self.doubt(to_us, self.now.us);
     }
 
-    /// The log's clock made a step: what passed meanwhile is not known.
+    /// The log's clock made a step: how much time passed is not known.
     pub fn clock_made_a_step(&mut self) {
         self.damage.count(DamageKind::ClockStep, 1);
         self.requests.note_clock_step();
     }
 
-    /// A round trip as the times of the log give it, and as the log states it, are far apart: its clock made a step within.
-    /// At the end of an instant, or of the trace.
+    /// At the end of an instant, or of the trace: if a round trip by the records' times differs too much from the
+    /// stated one, the log's clock made a step within it.
     pub(super) fn look_for_clock_step(&mut self, now_us: i64) {
         if let Some((since_us, until_us)) = self.recovery.clock_step(now_us) {
             self.doubt(since_us, until_us);
@@ -68,12 +69,12 @@ impl Fold {
         }
     }
 
-    /// Any cause may have held then.
+    /// Any cause may have held in this time.
     fn doubt(&mut self, start_us: i64, end_us: i64) {
         self.hold(Interval::of(DOUBT, start_us, end_us));
     }
 
-    /// Data goes out, and what lies before it never did: it was in packets that the log does not show.
+    /// Data is sent that skips bytes: the skipped bytes were in packets without a record.
     pub(super) fn impute(&mut self, space_id: SpaceId, chunk: &Chunk) {
         let Some(stream) = self.requests.get(chunk.stream_id) else { return };
         let from = stream.sent().highest();
@@ -91,7 +92,7 @@ impl Fold {
         }
     }
 
-    /// It went out as early as it can have, so that what came between waits for it.
+    /// Imputes a packet. It is taken to have been sent as early as possible.
     fn impute_packet(&mut self, space_id: SpaceId, number: u64, chunk: Chunk) {
         let Some(hole) = self.recovery.take_unsent(space_id, number) else { return };
         if hole.acked_us.is_none() {
@@ -133,7 +134,7 @@ impl Fold {
         }
     }
 
-    /// A chunk of ours went out in a packet that the log did not show in its turn.
+    /// A chunk of ours was sent in a packet that has no record, or a late one.
     fn impute_chunk(&mut self, chunk: &Chunk) {
         if let Some(stream) = self.requests.get_mut(chunk.stream_id) {
             let grown = stream.impute_sent(chunk);
@@ -141,21 +142,22 @@ impl Fold {
         }
     }
 
-    /// A request is over of which the first packet may not be in the log.
+    /// A request is over; its first packet may have no record.
     pub(super) fn look_for_start(&mut self, stream: &mut Stream) {
         if self.is_server() && self.seen.has(Sight::Requests) && stream.look_for_start() {
             self.damage.count(DamageKind::RequestStartMissing, 1);
         }
     }
 
-    /// A request is over, in a log of which records are missing: the acknowledgement that ended it may be another one's copy.
+    /// A request is over, in a log with missing records: a missing acknowledgement may have ended it before the logged
+    /// one.
     pub(super) fn look_for_sooner_end(&self, stream: &mut Stream) {
         if self.damage.is_any() {
             stream.doubt_end(self.recovery.rtt().min_us().unwrap_or(0));
         }
     }
 
-    /// A request is open when the trace ends: its last packet, or the acknowledgement of it, may be what is missing.
+    /// A request is open when the trace ends: its last packet, or the acknowledgement of that, may have no record.
     pub(super) fn look_for_end(&self, stream: &mut Stream) {
         if !self.seen.has(Sight::Frames) {
             return;

@@ -1,19 +1,19 @@
-//! The events of one connection to its summaries. One pass; the state is bounded and serializable.
+//! Folds the events of one connection into its summaries, in one pass with bounded, serializable state.
 //!
-//! [`Fold`] gives each event to the types that it concerns, and each of them tells the others what follows from it. A type
-//! owns its state, and nobody else writes a field of it:
+//! [`Fold`] gives each event to the types that it concerns, and passes their results to the other types. Each type owns
+//! its state; no other code writes its fields:
 //!
 //! - [`recovery`] (RFC 9002): packets on their way, round trips, probe timeouts, recovery periods;
 //! - [`window`]: bytes in flight and congestion window; beside it the pacer and the path's delivery rate;
-//! - [`credit`] and [`amplification`]: what else may stop a sender; [`blocked`]: times without room;
+//! - [`credit`] and [`amplification`]: other limits of a sender; [`blocked`]: times without room;
 //! - [`stated_waits`]: waits that the log states;
-//! - [`requests`]: streams, what was lost of them, what the application handed over, why data went out no earlier;
+//! - [`requests`]: streams, their losses, what the application queued, and why data was not sent earlier;
 //! - [`attribution`]: conditions of the connection, and the split of a request's time;
 //! - [`connection`]: handshake, close, ids, counters, and what the log can show;
-//! - [`instant`]: what happened in one microsecond, which [`instant_over`] asks them all about when it is over.
+//! - [`instant`]: what happened in one microsecond, which [`instant_over`] processes when it is over.
 //!
-//! Which frame, row or record goes to whom is in [`sent`], [`received`], [`stated`] and [`frameless`]; [`finish`] makes
-//! the rows.
+//! [`sent`], [`received`], [`stated`] and [`frameless`] dispatch frames, rows and records to these types; [`finish`]
+//! makes the rows.
 
 pub mod amplification;
 pub mod attribution;
@@ -61,8 +61,8 @@ use std::sync::Arc;
 /// Rules that made a row; a higher one replaces all rows of a lower one.
 pub const ANALYSIS_VERSION: u64 = 5;
 
-/// Two records at most this far apart belong to one turn: an ACK and what it releases (quic_trace.md 1.5: the slowest
-/// turn of the published rows takes 405 us).
+/// Two records at most this far apart belong to one turn of the stack's event loop: an ACK and the packets that it
+/// releases (quic_trace.md 1.5: the slowest turn of the published rows takes 405 us).
 pub const TURN_US: i64 = 1000;
 
 /// What the fold must know of a trace before its first event.
@@ -105,14 +105,14 @@ pub struct Fold {
     pub trace: Trace,
     role: Vantage,
     now: Moment,
-    /// The largest number of a record so far: records that were out of order come in the order of their times.
+    /// The largest seq so far: records that were out of order are folded in the order of their times.
     newest_seq: u64,
-    /// The latest time of a record so far: the last one to come may be late.
+    /// The latest time of a record so far: the last record may be a late one.
     latest_us: i64,
     events: u64,
     recovery: recovery::Recovery,
     window: window::CongestionWindow,
-    /// In boxes of their own, as 32,768 folds of connections that are hardly used lie close to each other.
+    /// Boxed, so that a fold is small: a trace may have 32,768 connections that are hardly used.
     pacer: Box<window::pacer::Pacer>,
     delivery: Box<window::delivery::Delivery>,
     credit: credit::Credit,
@@ -136,7 +136,7 @@ pub struct Fold {
     /// Rows to take.
     #[serde(skip)]
     pub output: Output,
-    /// What of the newest event is beyond a limit.
+    /// The limit that the newest event exceeds.
     #[serde(skip)]
     pub beyond: Option<Skip>,
 }
@@ -157,7 +157,8 @@ impl Fold {
         self.role == Vantage::Client
     }
 
-    /// Packets, intervals and losses that were looked at so far, beside one a record: the work that a log costs.
+    /// Packets, intervals and losses that were looked at so far: the work that a log costs in addition to one step per
+    /// record.
     pub fn steps(&self) -> u64 {
         self.attribution.steps() + self.recovery.steps() + self.requests.steps()
     }
@@ -167,7 +168,7 @@ impl Fold {
         self.requests.held()
     }
 
-    /// Those that have ended become rows, whatever may still come of them.
+    /// Requests that have ended become rows, even if their last HTTP frames may still come.
     pub fn let_all_go(&mut self) {
         self.let_go_until(i64::MAX);
     }
@@ -189,16 +190,16 @@ impl Fold {
         }
     }
 
-    /// How long nothing was logged until `time_us`, us, where the log's clock may have been set forward in between, and the
-    /// next acknowledgement can tell.
+    /// How long nothing was logged until `time_us`, us, if the log's clock may have been set forward in that time and
+    /// the next acknowledgement can show it.
     pub fn silence_us(&self, time_us: i64) -> Option<i64> {
         let gap_us = time_us.saturating_sub(self.now.us);
         let is_awaited = || self.window.in_flight() > 0 || !self.departures.are_none();
         (self.recovery.can_tell_step(gap_us) && is_awaited()).then_some(gap_us)
     }
 
-    /// What a received packet acknowledges of ours, as the times of the log have it: `None` where it acknowledges nothing,
-    /// `Some(None)` where that tells nothing.
+    /// The newest packet of ours that a received packet acknowledges, with its times in the log. `None` if it
+    /// acknowledges nothing, `Some(None)` if that packet shows nothing about the clock.
     pub fn overdue(&self, event: &Event) -> Option<Option<Overdue>> {
         if event.kind != Kind::PacketReceived || SpaceKind::of(event) != SpaceKind::Application {
             return None;
@@ -295,7 +296,7 @@ impl Fold {
         }
     }
 
-    /// Time goes on: figures that are weighted by time, and decisions that waited for the end of a turn.
+    /// Time advances: updates figures that are weighted by time, and makes the decisions that waited for this.
     fn pass_time(&mut self, to_us: i64) {
         let us = to_us.saturating_sub(self.now.us).max(0).unsigned_abs();
         self.traffic.pass(us);
@@ -319,8 +320,8 @@ impl Fold {
         SpaceId { kind: SpaceKind::of(event), path }
     }
 
-    /// The request stream `id`, opened by the current event if it is new: false for other kinds of streams and for those
-    /// that ended long ago.
+    /// The request stream `id`, opened by the current event if it is new: false for other kinds of streams and for
+    /// those that ended long ago.
     fn open(&mut self, id: u64) -> bool {
         match self.requests.open(id, self.now, self.credit.initial_stream(), self.traffic.received_us()) {
             Opened::No => return false,

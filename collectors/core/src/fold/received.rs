@@ -1,4 +1,4 @@
-//! A packet of the peer's: what each of its frames tells the fold's types, acknowledgements and losses above all.
+//! Received packets: dispatches each frame to the fold's types; above all acknowledgements and losses.
 
 use crate::event::{Event, Frame, FrameNumber, Number, Word};
 use crate::fold::Fold;
@@ -16,10 +16,10 @@ use crate::fold::requests::losses::{Detection, Repair};
 use crate::fold::requests::stream::RequestEnd;
 use crate::header::Vantage;
 
-/// Default of max_ack_delay (RFC 9000, 18.2): what an ACK frame claims beyond it is not believed (RFC 9002, 5.3).
+/// Default of max_ack_delay (RFC 9000, 18.2): an acknowledgement delay above it is not believed (RFC 9002, 5.3).
 const MAX_ACK_DELAY_US: u64 = 25_000;
 
-/// The packet that a chunk of the peer's came in; nothing is known of one that is imputed.
+/// The packet in which a chunk of the peer's came; both fields are `None` if it is imputed.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Arrival {
     number: Option<u64>,
@@ -30,7 +30,7 @@ pub(super) struct Arrival {
 impl Fold {
     pub(super) fn packet_received(&mut self, event: &Event) {
         if self.role == Vantage::Unknown && self.traffic.is_none() {
-            // The client always speaks first (RFC 9000, 7): who receives first is the server.
+            // The client always sends first (RFC 9000, 7), so an endpoint that receives first is the server.
             self.role = Vantage::Server;
         }
         let now_us = self.now.us;
@@ -60,7 +60,7 @@ impl Fold {
         }
     }
 
-    /// Frames that were read from a packet, in an event of their own: they count where packets are logged without.
+    /// An event with the frames of received packets: it counts only in logs whose packet events have no frames.
     pub(super) fn frames_parsed(&mut self, event: &Event) {
         if !self.seen.has(Sight::PacketFrames) {
             self.frames_received(event, Arrival::default());
@@ -71,7 +71,7 @@ impl Fold {
         let id = frame.get(FrameNumber::StreamId);
         match event.bytes(frame.frame_type) {
             b"ack" | b"ack_ecn" | b"ack_mp" | b"path_ack" => {
-                // quic-go leaves a delay of 0 out. One that was not read may be as long as any.
+                // quic-go omits a delay of 0. A delay that could not be parsed counts as the longest one.
                 let is_unread = frame.is_unread(FrameNumber::AckDelayUs);
                 let otherwise = if is_unread { MAX_ACK_DELAY_US } else { 0 };
                 let delay = frame.get(FrameNumber::AckDelayUs).unwrap_or(otherwise);
@@ -113,7 +113,7 @@ impl Fold {
         if !self.open(chunk.stream_id) {
             return;
         }
-        // A window that the peer fills comes once a round trip, which may have grown, and after our acknowledgement.
+        // A peer with a full window sends once per round trip, which may have grown, and after our acknowledgement.
         let rtt_us = self.recovery.rtt().round_trip().known_us().filter(|_| !is_server);
         let silence = rtt_us.map(|rtt_us| SilenceThreshold {
             since_us: self.credit.given_us(),
@@ -130,7 +130,7 @@ impl Fold {
         }
     }
 
-    /// A request's first packet could be read: was it in one that could not?
+    /// A request's first packet could be decrypted: notes if an earlier copy of it had to wait for keys.
     fn first_readable(&mut self, event: &Event, id: u64) {
         let now_us = self.now.us;
         let flight_us = self.recovery.rtt().min_us().unwrap_or(0).max(TURN_US);
@@ -234,7 +234,7 @@ impl Fold {
         }
     }
 
-    /// Of a packet without a record nobody knows how long it waited; several of one gap would be one episode.
+    /// A loss is repaired. The wait of a packet without a record is not known, so it gives no episode.
     fn repaired(&mut self, id: u64, repair: &Repair) {
         if repair.is_imputed {
             return;
@@ -307,7 +307,7 @@ impl Fold {
         }
     }
 
-    /// A packet is lost, for what the log calls `trigger`: so is the stream data in it.
+    /// A packet is lost with its stream data, for the reason that the log calls `trigger`.
     fn lose(&mut self, packet: &Sent, lost: &Lost, trigger: &str) {
         let trigger = match trigger {
             // RFC 9002, 6.1.1: three packets later, else time.
@@ -330,8 +330,8 @@ impl Fold {
         }
     }
 
-    /// A packet that was declared lost is acknowledged: its bytes needed no repair, so nobody waited for one. Of one without
-    /// a record nobody knows when it was sent.
+    /// A packet that was declared lost is acknowledged: its bytes needed no repair, so no stream waited for one. A
+    /// packet without a record gives no episode, as its send time is not known.
     fn was_not_lost(&mut self, packet: &Sent) {
         self.recovery.count_spurious();
         let sent = Moment { us: packet.time_us, seq: packet.seq };
@@ -347,7 +347,7 @@ impl Fold {
         }
     }
 
-    /// The log says that a loss was spurious, and shows no acknowledgements by which that is seen.
+    /// The log states a spurious loss: it counts only in logs without acknowledgements, as those show it too.
     pub(super) fn spurious_loss(&mut self) {
         if !self.seen.has(Sight::Acks) {
             self.recovery.count_spurious();

@@ -1,4 +1,4 @@
-//! A packet of ours: what each of its frames tells the fold's types.
+//! Sent packets: dispatches each frame to the fold's types.
 
 use crate::dialect::LossReporting;
 use crate::event::{Event, Frame, FrameNumber, Number, Word};
@@ -13,7 +13,7 @@ use crate::fold::requests::stream::{Outgoing, Stream};
 use std::collections::BTreeMap;
 
 impl Fold {
-    /// A packet of ours goes out: what does not depend on the rest of its instant is noted at once.
+    /// A packet is sent: what does not depend on the rest of its instant is processed at once.
     pub(super) fn packet_sent(&mut self, event: &Event) {
         let (now_us, number) = (self.now.us, event.get(Number::PacketNumber));
         self.handshake.sent(event, now_us);
@@ -63,7 +63,7 @@ impl Fold {
         }
     }
 
-    /// Frames were made for packets, in an event of their own: they count where packets are logged without.
+    /// An event with the frames of sent packets: it counts only in logs whose packet events have no frames.
     pub(super) fn frames_created(&mut self, event: &Event) {
         if self.seen.has(Sight::PacketFrames) {
             return;
@@ -74,8 +74,8 @@ impl Fold {
         let numbers = event.packet_numbers();
         let mut departures: BTreeMap<Option<u64>, Departure> = BTreeMap::new();
         for (at, (frame, ranges)) in event.frames_with_ranges().enumerate() {
-            // A number is that of the frame at the same place. In which space it is, is not told: it is the one of
-            // application data, where CRYPTO frames are rare.
+            // Each number belongs to the frame at the same index. The log does not state its number space; application
+            // data is assumed, where CRYPTO frames are rare.
             let is_crypto = event.bytes(frame.frame_type) == b"crypto";
             let number = numbers.as_ref().and_then(|numbers| numbers.get(at).copied()).filter(|_| !is_crypto);
             let departure = departures.entry(number).or_insert_with(|| Departure {
@@ -99,14 +99,15 @@ impl Fold {
         }
     }
 
-    /// Packets are told of, the first and last of each run, that may go out at this very time: first they go.
+    /// A record names packets, as first and last of each run. If any of them is sent at the current time, sent packets
+    /// are processed first.
     pub(super) fn depart_before(&mut self, space_id: SpaceId, packets: impl IntoIterator<Item = (u64, u64)>) {
         if self.departures.have_any_of(space_id, packets) {
             self.depart();
         }
     }
 
-    /// What goes out at this time is judged.
+    /// Processes the packets that are sent at the current time.
     pub(super) fn depart(&mut self) {
         if self.departures.are_none() {
             return;
@@ -159,7 +160,7 @@ impl Fold {
         if has_rows && packet.in_flight {
             self.row_sent();
         }
-        // A probe may exceed the window (RFC 9002, 7.5): it confirms nothing.
+        // A probe may exceed the window (RFC 9002, 7.5), so it does not confirm that data waited.
         let has_news = data.has_news() || (has_rows && packet.in_flight);
         self.instant.note_news(has_news && !self.recovery.probe().is_running());
         if frames.eliciting {
@@ -171,8 +172,8 @@ impl Fold {
         }
     }
 
-    /// Did a probe timer send the packet? The log says so, or it has no timers, and what goes out after a silence is a ping
-    /// or a repetition.
+    /// Did a probe timer send the packet? Either the log says so, or it has no timer events, and a ping or a
+    /// retransmission is sent after a silence.
     fn look_for_a_probe(&mut self, is_probe: bool, frames: Frames, data: Repetition) {
         let now_us = self.now.us;
         if is_probe {
@@ -194,7 +195,7 @@ impl Fold {
         self.recovery.fire_probe(self.now, is_logged, self.has_rows_in_flight());
     }
 
-    /// Rows without packet numbers know only the sum of what is in flight.
+    /// Rows without packet numbers show only the sum of bytes in flight.
     fn has_rows_in_flight(&self) -> bool {
         self.trace.frameless && self.window.in_flight() > 0
     }
@@ -222,7 +223,7 @@ impl Fold {
             b"stream" => {
                 if let Some(stream_id) = frame.get(FrameNumber::StreamId) {
                     self.seen.note_if(frame.fin, Sight::Fins);
-                    // It opens with its record, which is the one that a limit rejects.
+                    // The stream opens with its own record, so that a limit rejects that record.
                     self.open(stream_id);
                     if let Some((from, to)) = frame.range() {
                         departure.packet.carry(Chunk { stream_id, from, to, fin: frame.fin });
@@ -254,7 +255,7 @@ impl Fold {
         let sent_before = self.traffic.send_data(chunk.to - chunk.from);
         let (now, is_server) = (self.now, self.is_server());
         let carriers = self.carriers_before(&chunk);
-        // Unidirectional streams (RFC 9000, 2.1) carry settings and tables of headers, which take nobody's turn.
+        // Unidirectional streams (RFC 9000, 2.1) carry settings and header tables; they do not delay other streams.
         if chunk.to > chunk.from && chunk.stream_id & 2 == 0 {
             self.instant.carry(chunk.stream_id);
         }
@@ -280,7 +281,7 @@ impl Fold {
         }
     }
 
-    /// Packets on their way that carried what goes out again in `chunk`, where the log does not say what is lost.
+    /// Unacknowledged packets that carried bytes of `chunk` before, if the log does not state losses.
     fn carriers_before(&self, chunk: &Chunk) -> Vec<(SpaceId, Sent)> {
         let highest = self.requests.get(chunk.stream_id).map_or(0, |stream: &Stream| stream.sent().highest());
         let is_told = !matches!(self.trace.losses, LossReporting::None | LossReporting::Counter);

@@ -1,4 +1,4 @@
-//! What the log states outright: metrics, timers, parameters, keys, moves, and what the application does.
+//! Facts that the log states: metrics, timers, parameters, keys, migrations, and what the application does.
 
 use crate::event::{BlockedReason, Event, Kind, Number, Word};
 use crate::fold::Fold;
@@ -23,7 +23,7 @@ fn stated_rtt(event: &Event) -> StatedRtt {
 }
 
 impl Fold {
-    /// The new sample that a record behind the newest states.
+    /// The new RTT sample that a record states which is not folded yet.
     pub fn sample_in(&self, event: &Event) -> Option<i64> {
         self.recovery.rtt().sample_in(stated_rtt(event))
     }
@@ -121,7 +121,7 @@ impl Fold {
         }
     }
 
-    /// Keys were thrown away: Initial ones with the first Handshake packet, Handshake ones once the handshake is
+    /// Keys were discarded: Initial keys with the first Handshake packet, Handshake keys once the handshake is
     /// confirmed (RFC 9001, 4.9).
     pub(super) fn key_discarded(&mut self, event: &Event) {
         let key = event.leftover("key_type").unwrap_or("");
@@ -179,7 +179,7 @@ impl Fold {
         }
     }
 
-    /// The application queued more of a response, which begins with that.
+    /// The application queued more of a response; the first such event begins the response.
     fn queued(&mut self, id: u64, bytes: u64) {
         let (now_us, room) = (self.now.us, self.window.room());
         if let Some(stream) = self.requests.get_mut(id) {
@@ -192,8 +192,8 @@ impl Fold {
         self.requests.note_hunger(id);
     }
 
-    /// The application is known to have handed over nothing for a response since then: it had nothing, or, while we say
-    /// so ourselves, there was no credit for more.
+    /// The application queued nothing for a response since `since`: it had no data, or, while we stated so in a blocked
+    /// frame, there was no credit for more.
     fn no_data(&mut self, id: u64, since: Moment) {
         let (start_us, end_us) = (since.us, self.now.us);
         let Some(stream) = self.requests.get_mut(id).filter(|_| start_us < end_us) else { return };
@@ -217,7 +217,7 @@ impl Fold {
         }
     }
 
-    /// A log without frames may name its streams all the same: all that is known is when.
+    /// A log without frames may name its streams in other events; only the time of these is known.
     pub(super) fn named(&mut self, event: &Event) {
         if self.seen.has(Sight::Frames) || self.trace.frameless {
             return;
@@ -241,7 +241,7 @@ impl Fold {
         let over = match blocked.stream_id {
             None => self.stated_waits.state(blocked, now),
             Some(id) => {
-                // A client's request is there before its first packet: the application has asked for it.
+                // A client's request begins before its first packet: the application has asked for it.
                 if self.is_client() && blocked.is_blocked {
                     self.open(id);
                 }
@@ -253,8 +253,7 @@ impl Fold {
         }
     }
 
-    /// New data of a stream goes out: neither it nor the connection waits any more. The record that would say so may be
-    /// missing.
+    /// New data of a stream is sent: neither the stream nor the connection waits any more, even if no record says so.
     pub(super) fn no_longer_waits(&mut self, id: u64) {
         let now = self.now;
         if let Some(over) = self.stated_waits.go_on(now) {
@@ -288,13 +287,13 @@ impl Fold {
         self.stretch(interval.cause.name(), stream_id, over.since);
     }
 
-    /// A stated wait up to now: none where its reason is not told, or where no time has passed.
+    /// A stated wait up to now; `None` if the log states no reason or no time has passed.
     fn stated_until_now(&self, wait: StatedWait) -> Option<Interval> {
         let interval = Interval::of(self.cause_of(wait.reason?), wait.since.us, self.now.us).stated();
         (interval.start_us < interval.end_us).then_some(interval)
     }
 
-    /// A request is over: what the log states that it waits for, it waited for until now.
+    /// A request is over: stated waits that are still open lasted until now.
     pub(super) fn stated_waits_until_now(&self, stream: &mut Stream) {
         let of_connection = self.stated_waits.open().filter(|_| !self.is_client());
         for wait in of_connection.into_iter().chain(stream.stated_waits().open()) {
@@ -304,11 +303,11 @@ impl Fold {
         }
     }
 
-    /// What data waits for whose stack states this reason. A stack knows its window and its pacer, not whether the path
-    /// is what fills them.
+    /// The cause for a reason that the stack states. A stack knows its window and its pacer, but not whether the path
+    /// is the bottleneck.
     fn cause_of(&self, reason: BlockedReason) -> Cause {
         match reason {
-            // Whether the pacer only spreads a window is known where its rate is.
+            // Only with a stated rate it is known whether the pacer just spreads the window.
             BlockedReason::Pacing if self.pacer.is_stated() || self.path_is_bottleneck() => self.cause_of_pacing(),
             BlockedReason::CongestionControl if self.path_is_bottleneck() => Cause::Bandwidth,
             reason => reason.cause(),

@@ -36,8 +36,8 @@ impl BlockedReason {
 }
 
 impl StatedWaits {
-    /// The log states that data waits, or no longer does. Gives the wait that is over: another reason ends one wait and
-    /// begins the next, the same one again does not. A reason may be told at the end alone.
+    /// The log states that data waits, or no longer waits. Gives the wait that is over: another reason ends one wait
+    /// and begins the next, the same reason continues it. The reason may be stated only at the end.
     pub fn state(&mut self, blocked: BlockedUpdate, now: Moment) -> Option<StatedWait> {
         if blocked.is_blocked && self.0.is_some_and(|wait| wait.reason == blocked.reason) {
             return None;
@@ -48,7 +48,7 @@ impl StatedWaits {
         over.map(|wait| StatedWait { reason: wait.reason.or(told), ..wait })
     }
 
-    /// New data goes out: a wait of before is over, whether or not the log says so. Gives it.
+    /// New data is sent: an earlier wait is over, whether or not the log says so. Gives it.
     pub fn go_on(&mut self, now: Moment) -> Option<StatedWait> {
         self.0.take_if(|wait| wait.since.us < now.us)
     }
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn data_that_goes_out_waits_no_more_and_what_begins_right_then_goes_on() {
+    fn sent_data_ends_an_earlier_wait_but_not_one_that_begins_in_the_same_instant() {
         let pacing = Some(BlockedReason::Pacing);
         let mut waits = StatedWaits::default();
         waits.state(stated(true, pacing), at(10));

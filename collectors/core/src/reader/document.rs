@@ -1,11 +1,11 @@
 //! Walks contained documents (draft-ietf-quic-qlog-main-schema, "JSON" serialization): header fields are collected one
 //! by one, elements of `events` are shown one by one, in one pass.
 //!
-//! Damage costs what it hit. Where the text is not JSON any more, bytes are passed over up to the next place from which
-//! reading makes sense again: an event, the end of the events array, the next trace, a header field that has a name we
-//! know. What was passed over is a [`Reject`] with its place and length. Every step takes bytes, or changes the state, or
-//! asks for more; the text that is looked at ahead of that is bounded by [`RECORD_LIMIT`] and, all in all, by a multiple
-//! of what was passed over.
+//! Damage costs only the events that it hit. Where the text is not JSON any more, bytes are skipped up to the next
+//! place at which reading can go on: an event, the end of the events array, the next trace, or a header field with a
+//! known name. What was passed over is a [`Reject`] with its place and length. Every step takes bytes, or changes the
+//! state, or asks for more; the text that is looked at ahead of that is bounded by [`RECORD_LIMIT`] and, all in all, by
+//! a multiple of what was passed over.
 
 use crate::reader::json::{Cursor, JsonFault};
 use crate::reader::records::{RECORD_LIMIT, Window};
@@ -299,8 +299,8 @@ impl Document {
         self.form = None;
     }
 
-    /// A header, from `begin` on, without what it should be the header of. What of it was rejected before is not counted
-    /// again.
+    /// A header, from `begin` on, without what it should be the header of. What of it was rejected before is not
+    /// counted again.
     fn absent(&self, reason: Skip, begin: (u64, u64), window: &Window, fields: &[u8]) -> Step {
         let length = (window.offset() - begin.0).saturating_sub(self.lost - begin.1);
         let most = usize::try_from(length).unwrap_or(usize::MAX).min(REJECT_BYTES);
@@ -427,8 +427,8 @@ impl Document {
         }
     }
 
-    /// Where reading goes on at `text`, which begins `at` bytes into the window; else why not. `is_final`: no more of it
-    /// will be seen.
+    /// Where reading goes on at `text`, which begins `at` bytes into the window; else why not. `is_final`: no more of
+    /// it will be seen.
     fn resume(&mut self, window: &Window, at: usize, text: &[u8], is_final: bool) -> Result<Resume, JsonFault> {
         let Some(gap) = &self.gap else { return Err(JsonFault::Syntax) };
         if gap.tried > RECORD_LIMIT as u64 + TRIES * (gap.reject.length + at as u64) {
@@ -554,7 +554,7 @@ impl Document {
         }
     }
 
-    /// Whether in `text`, behind the bracket of the events array, the trace goes on and ends as one does.
+    /// Whether `text`, which follows the bracket of the events array, is the rest of a well-formed trace.
     fn closes(&self, text: &[u8], is_final: bool) -> Result<usize, JsonFault> {
         let mut cursor = Cursor::new(text);
         if cursor.peek()? == b'"' {

@@ -1,31 +1,32 @@
 //! The clock of one connection's records, and whether its writer kept them in order.
 //!
-//! A wall clock that is set back: from then on all records would lie before what has happened. A record that is older than
-//! the newest by more than records are put in order ([`WINDOW_NS`]) is taken for the first after such a step, and happens at
-//! the newest time; the records after it go on from there. Where the next one is as new as ever, it was a late record alone.
+//! After a wall clock is set back, the times of all later records would lie in the past. A record that is older than
+//! the newest by more than the reordering window ([`WINDOW_NS`]) is taken for the first one after such a step: it gets
+//! the newest time, and later records continue from there. If the next record is as new as before the step, that record
+//! was only late.
 //!
-//! A record that is older by less was either written late by one of several threads, and its time is right; or its writer
-//! kept records in order, and its clock is off, as that of logs which write whole milliseconds is. Packets of ours tell
-//! which: their numbers are in the order in which they went out. Where nothing tells, times decide.
+//! A record that is older by less was either written late by one of several threads, and its time is right; or its
+//! writer keeps records in order and its clock is inexact, e.g. in whole milliseconds. Our packet numbers show which,
+//! as they are in the order of sending. Where nothing shows it, records are ordered by their times.
 
 use super::order::WINDOW_NS;
 use crate::event::{Event, Kind, Number, Word};
 use serde::{Deserialize, Serialize};
 
-/// What two times of a writer that keeps its records in order may be off, ns: each by a millisecond.
+/// Largest difference by which an inexact clock may put two ordered records out of order, ns: a millisecond for each.
 const NOISE_NS: i64 = 2_000_000;
 
 /// In which order records stand in a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum RecordOrder {
-    /// Nothing has told yet.
+    /// Nothing has shown it yet.
     #[default]
     Unknown,
-    /// In that in which they happened, whatever their times say: a packet of ours had a higher number and an earlier time
-    /// than the one before.
+    /// In the order of events, whatever their times say: a packet of ours had a higher number and an earlier time than
+    /// the one before.
     Ordered,
-    /// Not so: a packet had a lower number and an earlier time than the one before, or a record was older by more than a
-    /// clock is off.
+    /// Out of order: a packet had a lower number and an earlier time than the one before, or a record was older by more
+    /// than an inexact clock explains.
     Unordered,
 }
 
@@ -41,9 +42,9 @@ struct SentPacketTime {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Clock {
     newest_ns: i64,
-    /// What is added to the times of the log.
+    /// Correction that is added to the times of the log.
     ahead_ns: i64,
-    /// And was, before the newest record seemed to show a step; else the same.
+    /// The correction before the newest record seemed to show a step; otherwise the same.
     before_ns: i64,
     writer: RecordOrder,
     /// The last packet of ours in the file.
@@ -59,9 +60,9 @@ impl Default for Clock {
 /// A record's time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ClockReading {
-    /// By a clock that is not set back, ns.
+    /// Corrected time, ns.
     pub at_ns: i64,
-    /// The log's clock was, right before it.
+    /// The log's clock was set back right before it.
     pub is_step: bool,
     /// It is older than a record before, and happened before it.
     pub is_late: bool,
@@ -78,7 +79,8 @@ impl Clock {
         self.writer
     }
 
-    /// The clock was set forward by so much, it turns out: the newest time and all that follow are earlier.
+    /// A later record shows that the clock was set forward by `step_ns`: the newest time and all later ones are
+    /// corrected.
     pub fn set_back(&mut self, step_ns: i64) {
         for at_ns in [&mut self.newest_ns, &mut self.ahead_ns, &mut self.before_ns, &mut self.sent.at_ns] {
             *at_ns = at_ns.saturating_sub(step_ns);

@@ -1,5 +1,5 @@
-//! What tells one trace from another, whatever its file is called, however it is compressed, and however long it is by
-//! now. What can still be taken for the same is in `schema/README.md`, "Identities".
+//! The identity of a trace, which does not depend on its file's name, compression or current length. For traces that
+//! may still be confused see `schema/README.md`, "Identities".
 
 use crate::crossed::Bound;
 use crate::limits::{IDENTITY_RECORDS, TRACES};
@@ -36,7 +36,7 @@ pub(super) struct Identity {
 }
 
 impl Identity {
-    /// What decides it came: the header's text and the first records.
+    /// Decides the identity by the header's text and the first records.
     pub fn decide<'r>(&mut self, header: &[u8], records: impl Iterator<Item = &'r [u8]>) {
         let mut all = Xxh3::new();
         for (index, record) in records.take(IDENTITY_RECORDS).enumerate() {

@@ -7,7 +7,7 @@ use crate::retention::{At, Owed, Owing};
 use crate::tables::Tables;
 
 impl Connection {
-    /// What is known by now decides, if anything does.
+    /// Applies the retention rules to what is known by now.
     pub(super) fn look(&mut self, tables: &Tables, at: At, seq: u64) {
         if let Some(retention) = &tables.retention {
             let fold = &self.fold;
@@ -15,8 +15,8 @@ impl Connection {
         }
     }
 
-    /// Decides as if nothing came any more, before the rows of its end are made: what it owes can still be read again in
-    /// turns. True when it owes nothing.
+    /// Applies the retention rules as if no record followed, before its last rows are made, so that the events that it
+    /// owes can still be read again. True when it owes nothing.
     pub(super) fn settle(&mut self, tables: &Tables) -> bool {
         if let Some(retention) = &tables.retention
             && !self.standing.is_settled()
@@ -59,8 +59,8 @@ impl TraceReader<'_> {
         self.place = offset;
     }
 
-    /// Reading again, a connection begins where it did the first time, though one of its name has not ended here, and
-    /// others do not begin at all.
+    /// When a file is read again, a wanted connection begins at the same record as before, even if one of the same name
+    /// has not ended here; other connections do not begin.
     pub(super) fn is_wanted(&mut self, tables: &Tables) -> bool {
         let Some(again) = tables.again.as_ref().filter(|_| self.offset > 0) else { return true };
         let group = self.event.str(self.event.group);
@@ -78,7 +78,7 @@ impl TraceReader<'_> {
         self.open.all_mut().filter_map(|connection| connection.owed()).collect()
     }
 
-    /// Those events are on their way with the next cut.
+    /// These events were read again; the next checkpoint contains them.
     pub fn repaid(&mut self, owed: &Owed) {
         for connection in self.open.all_mut().filter(|each| owed.contains_key(&each.key.trace_id)) {
             connection.standing.repaid();

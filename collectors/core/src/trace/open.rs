@@ -19,9 +19,9 @@ use std::collections::HashMap;
 pub(super) struct Told<'r> {
     pub raw: &'r [u8],
     pub place: u64,
-    /// Its time, by a clock that is not set back.
+    /// Corrected time.
     pub at_ns: i64,
-    /// The log's clock was, before it.
+    /// The log's clock was set back before it.
     pub is_step: bool,
 }
 
@@ -35,11 +35,11 @@ pub(super) struct Connection {
     pub fold: Fold,
     pub seq: u64,
     pub base_ns: i64,
-    /// Its times, should the log's clock be set back.
+    /// Corrects its times where the log's clock is set back.
     pub clock: Clock,
     /// Records that wait for older ones, in a log that is out of order.
     pub order: Option<Box<Order>>,
-    /// Records that wait for one that tells whether the log's clock was set forward.
+    /// Records that wait for one that shows whether the log's clock was set forward.
     pub silence: Option<Box<Silence>>,
     pub started: bool,
     /// What is known of its client, where that is asked.
@@ -59,14 +59,14 @@ pub(super) struct Connection {
     pub standing: Standing,
     /// Something of it is missing.
     pub is_harmed: bool,
-    /// Records of the trace of which nothing says whose they were, before the event before its first.
+    /// Rejected records of the trace without a known connection, counted up to the event before its first.
     pub harms_before: u64,
     /// Values that their column cannot hold.
     pub values_unread: u64,
 }
 
 impl Connection {
-    /// Folds an event in its turn: a record of the connection was late before, and older ones may come, or none was.
+    /// Folds an event, at once or, if records of the connection are held, in the order of their times.
     pub fn fold(&mut self, event: &Event, told: Told<'_>, tables: &mut Tables, file: &str) {
         let Told { raw, place, at_ns, is_step } = told;
         if self.order.is_none() && self.silence.is_none() {
@@ -98,7 +98,7 @@ impl Connection {
         }
     }
 
-    /// Folds the records behind a silence, in which the log's clock was set forward by so much.
+    /// Folds the records after a silence in which the log's clock was set forward by `step_ns`.
     fn go_on(&mut self, step_ns: i64, tables: &mut Tables, file: &str) {
         let Some(silence) = self.silence.take() else { return };
         if step_ns > 0 {
@@ -116,7 +116,8 @@ impl Connection {
         self.order.as_deref().map_or(0, Order::bytes) + self.silence.as_deref().map_or(0, Silence::bytes)
     }
 
-    /// Folds all that waits: nothing older is awaited any more. The event of `seq` is the first that nobody has given away.
+    /// Folds all records that wait; older ones are not awaited any more. `seq` is that of the first event that is not
+    /// given to the tables.
     pub fn fold_all(&mut self, tables: &mut Tables, file: &str, seq: u64) {
         self.is_dirty |= self.silence.is_some();
         self.go_on(0, tables, file);
@@ -127,8 +128,8 @@ impl Connection {
         self.give(tables, At::Between, seq);
     }
 
-    /// Rows that no later event can change go to the tables, with what told them: no state holds rows. Looks at them
-    /// before, as what is kept may depend on them.
+    /// Moves final rows to the tables, as a checkpoint holds no rows. Applies the retention rules before, as these may
+    /// depend on the rows.
     pub fn give(&mut self, tables: &mut Tables, at: At, seq: u64) {
         self.look(tables, at, seq);
         let output = &mut self.fold.output;
@@ -146,7 +147,7 @@ impl Connection {
         self.tell_beyond(held.event.seq, held.place, &held.raw, held.length, tables, file);
     }
 
-    /// What of the newest event is beyond a limit is rejected.
+    /// Rejects the newest event if it exceeds a limit.
     fn tell_beyond(&mut self, seq: u64, place: u64, raw: &[u8], length: usize, tables: &mut Tables, file: &str) {
         if let Some(reason) = self.fold.beyond.take() {
             let trace_id = &self.key.trace_id;
@@ -234,9 +235,9 @@ impl Open {
         slot
     }
 
-    /// Takes out the next named connection, from slot `from` on, that is closed and silent for `closed_s`, or silent for
-    /// `idle_s`, with its slot. The one of records that name none ends with the trace. `is_settled`: what its end decides
-    /// is decided and done.
+    /// Takes out the next named connection, from slot `from` on, that is closed and silent for `closed_s`, or silent
+    /// for `idle_s`, with its slot. The one of records that name none ends with the trace. `is_settled`: what its end
+    /// decides is decided and done.
     pub fn take_quiet(
         &mut self,
         from: usize,
@@ -258,7 +259,7 @@ impl Open {
         Some((slot, *connection))
     }
 
-    /// Takes out the one whose records say `group`: the next of them begins another.
+    /// Takes out the connection whose records say `group`; the next such record begins another.
     pub fn part(&mut self, group: &str) {
         if let Some(slot) = self.groups.remove(group)
             && self.slots.get_mut(slot).is_some_and(|held| held.take().is_some())

@@ -1,9 +1,9 @@
-//! Records that come late: threads write a log without an order between them (qlog asks for none), each record with its
-//! right time.
+//! Late records: several threads may write a log without an order between them (qlog requires none), each record with
+//! its right time.
 //!
-//! A trace is taken as it comes until a record of it is older than one before. From then on its records wait until all
-//! that are newer by [`WINDOW_NS`] have come, and go on in the order of their times. What is later still is counted
-//! where it is met (`time_went_back`).
+//! Records are folded as they come until one is older than a record before. From then on each record waits until one
+//! that is newer by [`WINDOW_NS`] has come, and records are folded in the order of their times. Records that are even
+//! later are counted as `time_went_back`.
 
 use crate::crossed::Bound;
 use crate::event::Event;
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 /// How late a record may be, ns.
 pub const WINDOW_NS: i64 = 20_000_000;
 
-/// A record that waits for its turn.
+/// A record that waits for older ones.
 #[derive(Debug)]
 pub(super) struct HeldRecord {
     pub event: Event,
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn so_many_wait_at_most() {
+    fn the_number_of_waiting_records_is_bounded() {
         let mut order = Order::default();
         for seq in 0..HELD as u64 + 10 {
             order.hold(0, held(0, seq));

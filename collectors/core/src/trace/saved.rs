@@ -1,4 +1,4 @@
-//! A trace's reading put away and taken up again, for checkpoints: what all its connections share, and each of them.
+//! Checkpoints of a trace reader: the state that all its connections share, and the state of each connection.
 
 use super::clock::Clock;
 use super::identity::Identity;
@@ -21,8 +21,8 @@ include!(concat!(env!("OUT_DIR"), "/fingerprint.rs"));
 #[path = "../../fingerprint.rs"]
 mod fingerprint;
 
-/// What a [`TraceReader`] knows between two records, but for its connections. Its fields are in no order that lasts: a
-/// state of another [`Saved::VERSION`] is not read, and the file is read again.
+/// State of a [`TraceReader`] between two records, without its connections. The format is not stable: a state of
+/// another [`Saved::VERSION`] is not read, and the file is read again.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Saved {
     file: String,
@@ -67,8 +67,8 @@ impl Saved {
 }
 
 impl<'c> TraceReader<'c> {
-    /// Puts away what is no connection's. Rows that are ready must have been taken from the tables before: they are not
-    /// in it.
+    /// Saves the state without its connections. Finished rows must have been taken from the tables before, as the state
+    /// does not contain them.
     pub fn save(&self) -> Saved {
         Saved {
             file: self.file.clone(),
@@ -98,8 +98,8 @@ impl<'c> TraceReader<'c> {
         ended.into_iter().map(|number| (number, None)).chain(changed)
     }
 
-    /// It has one connection at most, which its records do not name (so that no silence ends it), all of which was put
-    /// away and of which nothing must be read again.
+    /// It has one connection at most, which its records do not name (so that no silence ends it). The connection is
+    /// saved, and none of its events must be read again.
     pub fn is_at_rest(&mut self) -> bool {
         let is_plain = self.open.is_plain;
         let is_quiet = |only: &mut Connection| is_plain && !only.is_dirty && only.standing.owed().is_none();
@@ -111,8 +111,8 @@ impl<'c> TraceReader<'c> {
         self.open.only().map(|only| SavedConnection::of(only))
     }
 
-    /// Takes a state up, its connections still to be given; `None` when its header is none (the state is of another
-    /// build, or was damaged).
+    /// Restores a state; its connections follow. `None` when its header is invalid (the state is of another build, or
+    /// was damaged).
     pub fn restore(catalogue: &'c Catalogue, saved: Saved) -> Option<Self> {
         let json = serde_json::from_str(&saved.header).ok()?;
         let header = Header { json, text: saved.text, framing: saved.framing, unread: Vec::new() };

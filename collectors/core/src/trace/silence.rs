@@ -1,10 +1,10 @@
-//! A silence within which the log's clock may have been set forward: packets of ours were on their way, and the log states
-//! round trips, which a stack measures by a clock that makes no steps.
+//! A silence in which the log's clock may have been set forward: packets of ours were in flight, and the log states
+//! round trips, which a stack measures by a monotonic clock.
 //!
-//! The records behind it wait until the first acknowledgement and what is stated with it. Where the round trip that the times
-//! give is longer than the stated one, by no more than the silence, the clock was set forward by the difference, and all
-//! times from then on are earlier by it. A first acknowledgement that comes long after the silence says nothing of it: what
-//! it acknowledges may have been lost, or held up behind it.
+//! The records behind it wait until the first acknowledgement and what is stated with it. Where the round trip that the
+//! times give is longer than the stated one, by no more than the silence, the clock was set forward by the difference,
+//! and all times from then on are earlier by it. A first acknowledgement that comes long after the silence says nothing
+//! of it: what it acknowledges may have been lost, or held up behind it.
 
 use crate::crossed::Bound;
 use crate::event::Event;
@@ -13,12 +13,12 @@ use crate::fold::{Fold, TURN_US};
 use crate::limits::BEHIND_SILENCE;
 use crate::trace::order::HeldRecord;
 
-/// What the records behind the silence tell.
+/// What the records after the silence show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// Nothing yet.
     Waits,
-    /// The clock was set forward by so much, ns; 0 where it was not, or nobody can tell.
+    /// The clock was set forward by this, ns; 0 where it was not, or where nothing shows it.
     Forward(i64),
 }
 

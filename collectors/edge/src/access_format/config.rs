@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 pub struct AccessFormatConfig {
     /// A format by name; then `syntax` and `format` are not given.
     pub preset: Option<Preset>,
-    /// The server whose words `format` uses.
+    /// The server whose placeholders `format` uses.
     pub syntax: Option<Syntax>,
     /// The format as it stands in the server's own configuration, on one line. For `json` none.
     pub format: Option<String>,
@@ -74,7 +74,7 @@ pub enum Preset {
     Json,
 }
 
-/// Whose words a format uses.
+/// The server whose placeholders a format uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Syntax {

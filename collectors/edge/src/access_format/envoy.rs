@@ -73,7 +73,7 @@ fn meaning(operator: &str) -> Meaning {
             if argument.is_empty() { Meaning::Address } else { Meaning::Network }
         }
         "DOWNSTREAM_REMOTE_PORT" | "DOWNSTREAM_DIRECT_REMOTE_PORT" => Meaning::Port,
-        // It is X-Request-Id, "for HTTP requests"; a stream's number it is not, and CONNECTION_ID is Envoy's own.
+        // It is X-Request-Id "for HTTP requests", not the id of a QUIC stream; CONNECTION_ID is Envoy's own number.
         "STREAM_ID" => Meaning::ExternalId(0),
         "HOSTNAME" => Meaning::Text(request_lines::SERVER),
         "REQ" | "REQUEST_HEADER" => header(&argument.to_ascii_lowercase()),

@@ -18,7 +18,7 @@ pub(super) struct LineRules {
     pub prefix: Prefix,
     pub offset_minutes: i32,
     pub time_is: TimeIs,
-    /// `-` and nothing stand for what is not there.
+    /// `-` and an empty text mean that there is no value.
     pub dash_is_none: bool,
     /// nginx counts HTTP/3 requests by their stream's number (`ngx_http_v3_request.c`: `(c->quic->id >> 2) + 1`).
     pub count_is_stream: bool,
@@ -33,7 +33,7 @@ pub struct Line {
     pub client: Client,
     /// Latitude and longitude in degrees, where the line gives them.
     pub location: Option<(f64, f64)>,
-    /// Pieces that are no value of their column: they are in `more`.
+    /// Pieces that are not a valid value of their column: they are in `more`.
     pub values_unread: u64,
 }
 
@@ -135,7 +135,7 @@ impl<'r> Filler<'r> {
             }
             Meaning::Text(column) => self.column(*column, text),
             Meaning::Whole(column, limit) => self.whole(*column, *limit, text),
-            // Which protocol it is may stand later in the line.
+            // The protocol may come later in the line.
             Meaning::Tcp(column) => {
                 self.tcp.push((*column, name.to_owned(), text.to_owned()));
                 true
@@ -177,7 +177,7 @@ impl<'r> Filler<'r> {
                 _ => false,
             },
             Meaning::Network => self.network(text),
-            // Where a client stands is kept as little as its address is.
+            // A client's coordinates are redacted as its address is.
             Meaning::Latitude => {
                 degrees(text).is_some_and(|degrees| self.latitude.replace(degrees).is_none()) && self.rules.redact
             }
@@ -187,7 +187,7 @@ impl<'r> Filler<'r> {
         }
     }
 
-    /// Counts a piece that is no value of its column.
+    /// Counts a piece that is not a valid value of its column.
     fn unread(&mut self) -> bool {
         self.values_unread += 1;
         false
@@ -254,7 +254,7 @@ impl<'r> Filler<'r> {
             _ => text,
         };
         if !self.column(request_lines::PROTOCOL, short) {
-            // The same again, as `$http3` beside `$server_protocol`, is no news.
+            // The same protocol again, as `$http3` beside `$server_protocol`, needs no place in `more`.
             return self.row.text(request_lines::PROTOCOL) == Some(short);
         }
         if matches!(text, "HTTP/1.0" | "h2c") || text.starts_with("h3-") {
@@ -294,7 +294,7 @@ impl<'r> Filler<'r> {
         }
     }
 
-    /// The row. Without a time the line is none: a request must be somewhere on the clock.
+    /// The row. A line without a time makes no row.
     pub fn finish(mut self) -> Result<Line, Skip> {
         let time = self.time.ok_or(Skip::NoTime)?;
         let time = if time % 1_000_000 == 0 { time + self.fraction_us } else { time };

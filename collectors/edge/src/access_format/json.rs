@@ -61,7 +61,7 @@ impl Node {
             let child = self.children.get(name.as_bytes());
             let byte = cursor.peek()?;
             match child {
-                // Tables are a few levels deep; so is this recursion.
+                // The recursion is as deep as the configured paths, which have a few levels.
                 Some(child) if byte == b'{' && child.meaning.is_none() => child.object(cursor, path, filler)?,
                 _ => {
                     let value = core::str::from_utf8(cursor.value()?).map_err(|_| JsonFault::Syntax)?;

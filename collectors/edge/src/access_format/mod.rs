@@ -1,6 +1,6 @@
 //! Lines of access logs in the servers' own formats, to rows of `request_lines`.
 //!
-//! A format string is compiled once; reading a line then is looking for the texts between its placeholders.
+//! A format string is compiled once; a line is then read by a search for the literal texts between its placeholders.
 
 mod apache;
 mod config;
@@ -354,7 +354,7 @@ fn choose(places: &mut [(String, &mut Meaning)], time_is: Option<TimeIs>) -> Res
             _ => 0,
         });
     }
-    // The connection's real other end, where a proxy's word for it stands beside it.
+    // The peer of the connection outranks an address that a proxy has stated.
     let direct = |name: &str| u8::from(name.contains("realip") || name.contains("DIRECT") || name.contains("{c}"));
     let is_address = |meaning: &Meaning| matches!(meaning, Meaning::Address | Meaning::AddressPort);
     keep_best(places, is_address, |name, meaning| direct(name) * 2 + u8::from(*meaning == Meaning::AddressPort));
@@ -362,7 +362,7 @@ fn choose(places: &mut [(String, &mut Meaning)], time_is: Option<TimeIs>) -> Res
     Ok(())
 }
 
-/// Leaves the meaning to the best that fits, the first of equals.
+/// Of the places that fit, the best one (of equals, the first) keeps its meaning; the others go to `more`.
 fn keep_best(
     places: &mut [(String, &mut Meaning)],
     fits: impl Fn(&Meaning) -> bool,

@@ -19,7 +19,7 @@ pub(super) struct Database {
     reader: Reader<Vec<u8>>,
 }
 
-/// Tells one state of a file from the next.
+/// Distinguishes one version of a file from the next.
 type FileStamp = (u64, Option<SystemTime>);
 
 fn stamp(data: &Metadata) -> FileStamp {

@@ -25,7 +25,7 @@ pub enum Listen {
         /// Who may connect to it; as the umask has it where that is not said.
         #[serde(default)]
         mode: Option<Mode>,
-        /// Peers at once; one more is turned away.
+        /// Peers at once; one more replaces a peer that was silent for a minute, or is turned away.
         #[serde(default = "max_connections")]
         max_connections: usize,
     },
@@ -79,7 +79,7 @@ impl From<Mode> for String {
     }
 }
 
-/// What becomes of what was given, when more comes than is shipped.
+/// What happens while more comes in than is shipped, and the spool fills.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WhenFull {

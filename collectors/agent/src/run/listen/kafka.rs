@@ -26,7 +26,7 @@ pub struct TopicReader {
     intake: Intake,
 }
 
-/// Why reading begins anew.
+/// Why reading ended.
 enum ReadingEnd {
     /// It was told to, or the spool broke.
     Ended,
@@ -58,7 +58,7 @@ impl TopicReader {
         let mut config = ClientConfig::new();
         for (key, value) in [
             ("bootstrap.servers", brokers),
-            // Assigned by hand and never committed: librdkafka wants the name all the same.
+            // Partitions are assigned by hand and nothing is committed, but librdkafka requires a group.
             ("group.id", "quiclens-collector"),
             ("enable.auto.commit", "false"),
             ("auto.offset.reset", "error"),
@@ -99,7 +99,7 @@ impl TopicReader {
                     self.intake.lines(&source, position, lines)?;
                 }
                 Some(Err(KafkaError::MessageConsumption(RDKafkaErrorCode::AutoOffsetReset))) => {
-                    return Err(ReadingEnd::Again("the next message is there no more".into()));
+                    return Err(ReadingEnd::Again("the next message is no longer in the topic".into()));
                 }
                 // The client goes on by itself.
                 Some(Err(error)) => warn!(source = self.topic, "{error}"),

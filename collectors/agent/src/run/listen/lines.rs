@@ -8,7 +8,7 @@ use quiclens_core::trace::REJECT_BYTES;
 pub enum StreamPiece {
     /// Whole lines, each with its line feed.
     Lines(Vec<u8>),
-    /// What is no line: why, its length, the first bytes of it.
+    /// Bytes that are not a line: the reason, their length, the first of them.
     Reject(Skip, u64, Vec<u8>),
 }
 

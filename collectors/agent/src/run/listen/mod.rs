@@ -30,7 +30,7 @@ pub struct Intake {
 /// Why a source must end.
 #[derive(Debug)]
 enum Ended {
-    /// It was told to; what it had in its hand was not taken.
+    /// It was told to; the record that it was about to append was not taken.
     Told,
     /// The spool broke.
     Broken,
@@ -55,7 +55,7 @@ impl Intake {
         }
     }
 
-    /// Appends what is no line.
+    /// Appends bytes that are not a line, as a reject.
     fn reject(&self, source: &str, position: Position, reason: Skip, length: u64, bytes: &[u8]) -> Result<(), Ended> {
         let bytes = &bytes[..bytes.len().min(REJECT_BYTES)];
         self.append(What::Reject { source: source.to_owned(), position, reason, length }, bytes).map(|_| ())

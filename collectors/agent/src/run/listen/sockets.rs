@@ -1,4 +1,5 @@
-//! Datagram and stream sockets and standard input, in turn, on one thread: a peer that floods gets no more than its turn.
+//! Datagram and stream sockets and standard input, round-robin on one thread. What is read of one in a round is
+//! bounded, so that a peer that floods does not starve the others.
 
 use crate::error::{Error, FailureKind};
 use crate::run::listen::config::{Listen, Mode};
@@ -26,7 +27,7 @@ const CHUNK: usize = 64 << 10;
 const PATIENCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 /// A peer that was silent for so long makes room for another when its listener is full.
 const SILENT: Duration = Duration::from_secs(60);
-/// How long nobody is let in after the process ran out of descriptors.
+/// How long no peer is accepted after the process ran out of descriptors.
 const CROWDED: Duration = Duration::from_secs(1);
 /// Time between two looks at what the kernel dropped.
 const LOOK: Duration = Duration::from_secs(1);
@@ -48,8 +49,8 @@ struct PeerLimit {
     rests_until: Option<Instant>,
 }
 
-/// What a peer that has ended its side is told, when all that it sent is on disk. The end of the stream alone would not
-/// say so: a collector that is killed ends it too.
+/// What is sent to a peer that has ended its side, when all that it sent is on disk. The end of the stream alone does
+/// not prove that: it ends too when the collector is killed.
 const SYNCED: &[u8] = b"synced\n";
 
 struct NamedSocket {
@@ -72,7 +73,7 @@ enum SocketOutcome {
     Crowded,
 }
 
-/// A path that a socket can be made at: one that a process left behind is taken away.
+/// Frees a path for a socket: a socket that a process left behind is removed.
 fn free(path: &Path) -> io::Result<()> {
     match path.symlink_metadata() {
         Ok(metadata) if metadata.file_type().is_socket() => {
@@ -183,7 +184,8 @@ impl Sockets {
         }
     }
 
-    /// Lets a peer in where its listener has room, or a silent one makes some, which is returned.
+    /// Accepts a peer when its listener has fewer than its limit; else the peer that was silent longest is replaced and
+    /// returned, or the new one is turned away.
     fn let_in(&mut self, peer: NamedSocket, metrics: &Metrics) -> Option<NamedSocket> {
         let of_it = |named: &&mut NamedSocket| named.name == peer.name;
         let limit = self.open.iter_mut().filter(of_it).find_map(|named| match &mut named.socket {
@@ -283,7 +285,8 @@ impl NamedSocket {
     }
 }
 
-/// Streams are over; `is_ended` by their peers, who are told when all that they sent is on disk: one sync for all.
+/// Streams are over; with `is_ended`, their peers ended them and are told when all that they sent is on disk. One sync
+/// serves all of them.
 fn end(streams: Vec<NamedSocket>, intake: &Intake, is_ended: bool) {
     let mut peers = Vec::new();
     for named in streams {
@@ -297,7 +300,7 @@ fn end(streams: Vec<NamedSocket>, intake: &Intake, is_ended: bool) {
     }
     if !peers.is_empty() && intake.spool.acknowledged() {
         for mut peer in peers {
-            // It may have gone away, which is its right.
+            // The peer may have closed the socket; then nobody waits for the answer.
             let _ = peer.write_all(SYNCED);
         }
     }

@@ -167,7 +167,7 @@ impl Documents {
             simulated::world(|world| world.rename_log(&document.name, &name));
             document.name = name;
         } else if self.all[at].is_closed {
-            // Whoever has closed one writes the next.
+            // A closed document does not grow.
         } else if deed < 5 {
             self.did("document_closed");
             let document = &mut self.all[at];

@@ -2,7 +2,7 @@
 //! a broker that misbehaves, and faults between any two calls of the system. One seed makes one schedule; what is held
 //! in the end is compared with what was written.
 //!
-//! The threads of a collector take turns here: each works until it waits. A kill may come at each of their calls.
+//! The threads of a collector run one at a time here, each until it waits. A kill may come at each of their calls.
 
 #![expect(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "tests")]
 

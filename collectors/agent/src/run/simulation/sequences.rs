@@ -505,8 +505,8 @@ impl Sequences {
             let ids = held.traces(&connection);
             let found = held.texts.get(&connection);
             let twice = found.into_iter().flatten().filter(|(_, places)| places.len() > 1).count();
-            // The one price of a log without a clock: where its checkpoint has fewer records than tell it from others, and
-            // it is gone, these may stand under another id beside those that the sink has taken.
+            // A log without a clock is identified by its first records. When it is gone and its checkpoint has fewer
+            // than these, its records may stand under a second id beside those that the sink has already taken.
             let SequenceFile { left, is_known_after, .. } = self.files[trace.file];
             let is_gone = is_known_after || left.is_some_and(|(_, is_held, _)| !is_held);
             let is_excused = is_gone && !trace.kind.is_dated && twice < IDENTITY_RECORDS && ids.len() == 2;

@@ -62,7 +62,7 @@ const STORED: RequestFate = RequestFate { halves: 2, times: 1, takes_ms: 1, said
 const SAID: RequestFate = RequestFate { halves: 0, times: 0, ..STORED };
 
 impl Served {
-    /// Nothing else than what a server knows of a request decides what it does: its table, its rows, who asks.
+    /// The fate depends only on what a server knows of a request: its table, its rows and its credentials.
     fn fate(&self, request: &PostRequest<'_>, rows: usize) -> RequestFate {
         let now = simulated::world(|world| world.elapsed());
         let mut store = self.store.lock().unwrap();

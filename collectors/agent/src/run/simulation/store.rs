@@ -51,7 +51,7 @@ pub struct Store {
     pub chance: Chance,
 }
 
-/// What a broker does that is not taking a message and saying so.
+/// What a broker does other than to store a message and to acknowledge it.
 const DEEDS: [&str; 11] = [
     "queue_full",
     "down",

@@ -18,6 +18,10 @@ const EDGE: usize = BEGIN.len() + FIXED;
 /// Most bytes of a head: each run in it stands for at least a line of the payload.
 const HEAD_LIMIT: usize = 64 << 20;
 
+/// Most bytes that are hashed for each byte of a segment, while heads are looked for in damaged bytes: a payload may hold
+/// any number of magics with any lengths behind them.
+const WORK: usize = 16;
+
 /// What stands at the start of some bytes.
 #[derive(Debug)]
 pub enum FrameStep {
@@ -141,15 +145,27 @@ fn record(copy: Copy, frame: &[u8], is_closed: bool) -> FrameStep {
     FrameStep::Record { head: copy.head, payload, taken: frame.len(), is_sound, is_closed }
 }
 
+/// Whether a head of the length in `fixed` can be hashed with the bytes that are `left` to hash, which it takes.
+fn can_hash(fixed: &[u8], left: &mut usize) -> bool {
+    let length = usize::try_from(number(&fixed[..4])).unwrap_or(usize::MAX);
+    left.checked_sub(length).map(|rest| *left = rest).is_some()
+}
+
 /// Where the next record begins whose first copy can be read.
 fn next_front(bytes: &[u8]) -> Option<usize> {
-    memchr::memmem::find_iter(bytes, &BEGIN).find(|at| *at > 0 && front(&bytes[*at..]).is_some())
+    let mut left = bytes.len().saturating_mul(WORK);
+    memchr::memmem::find_iter(bytes, &BEGIN).filter(|at| *at > 0).find(|at| {
+        let fixed = bytes.get(at + BEGIN.len()..at + EDGE);
+        fixed.is_some_and(|fixed| can_hash(fixed, &mut left)) && front(&bytes[*at..]).is_some()
+    })
 }
 
 /// The first record that begins before `limit` and whose second copy can be read, and where it begins.
 fn next_back(bytes: &[u8], limit: usize) -> Option<(Copy, usize)> {
+    let mut left = bytes.len().saturating_mul(WORK);
     memchr::memmem::find_iter(bytes, &END).find_map(|at| {
         let end = at + END.len();
+        can_hash(bytes.get(at.checked_sub(FIXED)?..at)?, &mut left).then_some(())?;
         let copy = back(&bytes[..end])?;
         let begin = end.checked_sub(copy.total()).filter(|begin| *begin < limit)?;
         Some((copy, begin))
@@ -191,6 +207,29 @@ mod tests {
 
     const THREE: [&[u8]; 3] =
         [b"c1\t0\t5\tx\t1\nc2\t7\t5\tx\t\n", b"c1\t1\t6\ty\tqlspool1 1loopslq\n", b"c1\t2\t7\tz\t3\n"];
+
+    #[test]
+    fn a_payload_full_of_magics_costs_a_few_looks_at_each_byte() {
+        for is_front in [true, false] {
+            // Each of them claims a head as long as all before it, or behind it.
+            let payload: Vec<u8> = (0..100_000_u32)
+                .flat_map(|at| {
+                    let claimed = if is_front { (100_000 - at) * 32 - 64 } else { at * 32 };
+                    let mut fixed = vec![7; FIXED];
+                    fixed[..4].copy_from_slice(&claimed.to_le_bytes());
+                    if is_front { [&BEGIN[..], &fixed].concat() } else { [&fixed[..], &END].concat() }
+                })
+                .collect();
+            let (mut bytes, _) = frames(&[b"c1\t0\n", &payload, b"c1\t2\n"]);
+            bytes[0] ^= 1;
+            assert_eq!(read(&bytes), [(0, true), (1, true), (2, true)], "the second copies are there");
+            let end = bytes.len() - 1;
+            let second = memchr::memmem::find_iter(&bytes, &BEGIN).next().unwrap();
+            (bytes[second], bytes[end]) = (0, 0);
+            // The hashing of all claimed heads would take minutes.
+            assert_eq!(read(&bytes).first(), Some(&(0, true)));
+        }
+    }
 
     #[test]
     fn one_wrong_byte_anywhere_costs_at_most_the_payload_of_its_record() {

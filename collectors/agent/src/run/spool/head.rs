@@ -28,7 +28,7 @@ pub enum What {
         /// Which records of which connections.
         runs: Vec<LineRun>,
     },
-    /// Something that the source gave and that is no line: the first bytes of it.
+    /// The first bytes of something that the source gave and that is not a line.
     Reject {
         /// Name of the source.
         source: String,
@@ -39,7 +39,7 @@ pub enum What {
         /// Bytes of the whole thing.
         length: u64,
     },
-    /// Nothing: how far each source had been read where the segment begins.
+    /// Empty: the head says how far each source had been read where the segment begins.
     Positions {
         /// Which spool this is.
         spool: u64,

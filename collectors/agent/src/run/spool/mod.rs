@@ -1,7 +1,7 @@
-//! The spool: what sources that cannot be read again have given, until it was shipped.
+//! The spool: data of sources that cannot be read again, until it was shipped.
 //!
-//! Sources append; one thread syncs what they appended every few milliseconds; only what was synced is read. A source
-//! that the spool refuses waits.
+//! Sources append; one thread syncs what they appended every few milliseconds; only synced data is read. A source whose
+//! record the spool refuses waits.
 
 mod frame;
 mod head;
@@ -50,7 +50,7 @@ struct Inner {
     waits_since: Option<Instant>,
     is_stopped: bool,
     is_pressed: bool,
-    /// Bytes of what came last, where it did not fit: it waits, or nobody has it any more.
+    /// Bytes of the last record, where it did not fit: its source waits, or has given it up.
     refused: Option<u64>,
     fault: Option<Error>,
 }
@@ -141,7 +141,7 @@ impl Spool {
                 inner.synced = inner.synced.max(mark);
                 inner.waits_since = inner.is_dirty.then_some(began);
             }
-            // What a failed sync left behind nobody can tell.
+            // After a failed sync it is unknown what is on disk.
             Err(error) => {
                 inner.fault = Some(Error::new(FailureKind::State, "the spool", format!("cannot be synced: {error}")))
             }
@@ -181,12 +181,12 @@ impl Spool {
         done
     }
 
-    /// There is no room: whoever sends has to wait, so that its silence means nothing.
+    /// The spool is full: senders have to wait, so that their silence does not end connections.
     pub fn is_refusing(&self) -> bool {
         self.lock().is_refusing()
     }
 
-    /// Something waits for its sync for long, and cannot be read before: silence of its connections means nothing.
+    /// A sync takes long, and its records cannot be read before: silence does not end their connections.
     pub fn is_slow(&self) -> bool {
         self.lock().waits_since.is_some_and(|since| machine::now().duration_since(since) >= SLOW)
     }
@@ -235,7 +235,7 @@ impl Spool {
     /// The spool fills, and events are to be dropped.
     pub fn is_pressed(&self) -> bool {
         let mut inner = self.lock();
-        // What was refused may never come again, and nothing be shipped for it.
+        // A refused record may never be offered again; the pressure must end all the same.
         inner.is_pressed &= inner.writer.used() >= self.max_bytes / 2 || inner.is_refusing();
         inner.is_pressed
     }

@@ -1,4 +1,4 @@
-//! The spool against a list: what was synced and not flipped comes back, in order, once.
+//! The spool compared with a list as its model: every record that was synced and not damaged comes back once, in order.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
 

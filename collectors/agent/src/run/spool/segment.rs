@@ -51,7 +51,7 @@ impl Segment {
         while at < bytes.len() {
             at += match decode(&bytes[at..], true) {
                 FrameStep::Record { head, payload, taken, is_sound, is_closed } => {
-                    // Where neither the payload nor what follows it is right, and nothing else comes, it was torn.
+                    // The last record is torn where both its payload and its second head are wrong.
                     if is_sound || is_closed || at + taken < bytes.len() {
                         end = at + taken;
                         heads.push((head, payload.1 - payload.0));

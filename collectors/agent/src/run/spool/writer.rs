@@ -1,5 +1,5 @@
-//! Appends records to the spool, and takes away what nobody needs any more. What was not synced may be gone after a
-//! crash; a record that did not fit leaves no trace.
+//! Appends records to the spool, and removes segments that are no longer needed. Unsynced records may be gone after a
+//! crash; a record that did not fit leaves nothing behind.
 
 use crate::error::{Error, FailureKind, is_full};
 use crate::machine::{self, File, OpenOptions};
@@ -16,7 +16,8 @@ use xxhash_rust::xxh3::xxh3_64;
 /// Segments that a full spool has, about.
 const SEGMENTS: u64 = 16;
 const LARGEST_SEGMENT: u64 = 8 << 20;
-/// Most bytes that are kept for the segment that lets a full disk's last one go.
+/// Most bytes of the reserve file. On a full disk its space is used for a new segment, so that the shipped one can be
+/// removed.
 const LARGEST_RESERVE: u64 = 64 << 10;
 
 /// Why a record was not taken.
@@ -84,8 +85,8 @@ impl SpoolWriter {
                 file.set_len(end as u64)?;
                 last.bytes = end as u64;
             }
-            // A process that was killed may not have synced it, and all of it is read from here on. It is written again:
-            // after a sync that failed, Linux takes what it holds in memory for what is on disk.
+            // A killed process may not have synced it, and all of it is read from here on. It is written again before
+            // the sync: after a failed sync, Linux marks the pages in memory as clean though they are not on disk.
             file.write_all(&bytes[..end.min(bytes.len())])?;
             file.sync_data()?;
             known = heads;
@@ -161,7 +162,8 @@ impl SpoolWriter {
             return Err(Refused::TooLarge);
         }
         if self.used() + length > self.room.max_bytes / 2 || !self.has_room(length) {
-            // What was shipped stays for its own sake alone: nobody has to wait, and no event has to go, for it.
+            // Shipped segments are kept only for a damaged checkpoint: they are removed before a source has to wait or
+            // an event is dropped.
             let _ = self.free(self.passed);
             if !self.has_room(length) {
                 return Err(self.short());
@@ -187,7 +189,7 @@ impl SpoolWriter {
         (self.most() / 4).min(LARGEST_RESERVE)
     }
 
-    /// There is no room. Where all was shipped, the segment that is written to can make some.
+    /// The record does not fit. Where everything was shipped, the active segment can be replaced to free its space.
     fn short(&mut self) -> Refused {
         self.is_short = true;
         match self.relieve() {
@@ -198,13 +200,14 @@ impl SpoolWriter {
         }
     }
 
-    /// A new segment instead of one that was shipped as a whole. On a disk without a byte the reserve makes room for it.
+    /// Replaces the active segment, when all of it was shipped, by a new one. On a full disk the space of the reserve
+    /// is used for it.
     fn relieve(&mut self) -> io::Result<()> {
         let is_large = self.segments.back().is_some_and(|active| active.bytes > self.reserved());
         if self.is_short && is_large && self.passed >= self.next.1 {
             match self.roll() {
                 Err(error) if is_full(&error) => {
-                    // It may not have fitted.
+                    // The reserve may not exist: it may not have fitted before.
                     remove_file(&self.folder.join("reserve"))?;
                     self.roll()?;
                 }
@@ -250,7 +253,7 @@ impl SpoolWriter {
         self.file.sync_data()?;
         let (file, first) = begin(&self.folder, self.id, &self.newest, self.next)?;
         if let Err(error) = sync_folder(&self.folder) {
-            // The one before it may be written on: this one, if it stayed, would seem to begin in the middle of it.
+            // The segment before it may still be appended to; the offsets of this one, if it stayed, would overlap.
             let _ = machine::remove_file(&first.path);
             return Err(error);
         }
@@ -266,8 +269,8 @@ impl SpoolWriter {
         Ok((Arc::clone(&self.file), active))
     }
 
-    /// Everything before `offset` was shipped, and the journal says so. While there is room, what the cycle of checkpoints
-    /// before that one had not passed stays: should the newest cycle be found damaged, it is read again.
+    /// Everything before `offset` was shipped, and the journal says so. While there is room, only what the cycle before
+    /// had passed is removed: when the newest cycle is found damaged, reading continues from the one before.
     pub fn passed(&mut self, offset: u64) -> io::Result<()> {
         let before = std::mem::replace(&mut self.passed, offset);
         let is_roomy = self.used() <= self.room.max_bytes / 4;
@@ -330,7 +333,7 @@ fn begin(
         Ok(file)
     });
     if made.is_err() {
-        // Half a segment is none; it is made anew when there is room.
+        // An incomplete segment is removed; it is made again when there is room.
         let _ = machine::remove_file(&segment.path);
     }
     segment.bytes = bytes.len() as u64;

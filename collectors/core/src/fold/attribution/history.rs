@@ -1,8 +1,9 @@
 //! What a connection waited for, in order of time, kept once for all its requests.
 //!
-//! Each request waits for the conditions of its connection and for some of its own. A copy of the former for each request
-//! would take as much room as requests times conditions. Here they are runs of time in which the same conditions hold, with
-//! sums: a request that had nothing of its own meanwhile passes over any number of runs in a few steps.
+//! Each request waits for the conditions of its connection and for some of its own. A copy of the connection's
+//! conditions for each request would need memory in proportion to requests times conditions. Here they are runs of time
+//! in which the same conditions hold, with prefix sums: a request without conditions of its own skips any number of
+//! runs in a few steps.
 
 use crate::fold::attribution::sweep::{DOUBT, LASTING, LOSS, bit};
 use crate::fold::cause::{CAUSES, Cause, Interval};
@@ -20,7 +21,7 @@ pub struct Together {
 }
 
 impl Together {
-    /// With others.
+    /// The union of both.
     pub fn and(self, other: Self) -> Self {
         Self { all: self.all | other.all, stated: self.stated | other.stated }
     }
@@ -69,13 +70,13 @@ impl IntervalCounts {
     }
 }
 
-/// Runs of one block.
+/// Number of runs of one block.
 const BLOCK: usize = 64;
 
-/// Sets of conditions that are told apart: a connection has some ten.
+/// Distinct sets of conditions that are kept: a connection has about ten.
 const SETS: usize = 256;
 
-/// Times beside missing records that are kept as they were, for requests that had not been answered then.
+/// Times beside missing records that are kept as intervals, for requests whose response had not begun.
 const DOUBTS: usize = 4096;
 
 /// From its start to that of the next one the same conditions hold.
@@ -91,7 +92,7 @@ struct Block {
     runs: Vec<ConditionRun>,
     /// How long each set held before it.
     before: Vec<u64>,
-    /// How long nothing came back before it.
+    /// How long a loss or probe timeout held before it.
     lost_before: u64,
     /// All conditions of its runs.
     any: u32,
@@ -103,7 +104,7 @@ impl Block {
     }
 }
 
-/// Conditions of a connection up to a time before which none can begin any more.
+/// Conditions of a connection up to `until_us`; no condition that is added later begins before that.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct History {
     sets: Vec<Together>,
@@ -129,12 +130,12 @@ impl History {
         self.runs
     }
 
-    /// More is kept than may be.
+    /// It is longer than its limits allow.
     pub fn is_too_long(&self) -> bool {
         self.runs > 2 * UNDECIDED || self.sets.len() > SETS
     }
 
-    /// Takes what lies before `to_us` out of `conditions`.
+    /// Moves what lies before `to_us` from `conditions` into the history.
     pub fn append(&mut self, conditions: &mut Vec<Interval>, to_us: i64) {
         let from_us = self.until_us.or_else(|| conditions.iter().map(|interval| interval.start_us).min());
         let Some(from_us) = from_us.filter(|from_us| *from_us < to_us) else { return };
@@ -147,7 +148,7 @@ impl History {
             }
         }
         edges.sort_unstable_by_key(|(time, ..)| *time);
-        // An interval that begins where another ends may stand before it: none is shorter than a microsecond.
+        // The order of starts and ends of one time does not matter: no interval is shorter than a microsecond.
         let (mut counts, mut at) = (IntervalCounts::default(), from_us);
         for (time, starts, cause, is_stated) in edges {
             if at < time {
@@ -205,7 +206,7 @@ impl History {
         }
     }
 
-    /// Runs that end before `us` are needed no more, nor doubts that end before `doubts_us`.
+    /// Forgets runs that end before `us`, and doubts that end before `doubts_us`.
     pub fn forget(&mut self, us: i64, doubts_us: i64) {
         while self.blocks.get(1).is_some_and(|next| next.start_us() <= us)
             && let Some(gone) = self.blocks.pop_front()
@@ -217,7 +218,7 @@ impl History {
         }
     }
 
-    /// All runs are needed no more.
+    /// Forgets all runs.
     pub fn forget_runs(&mut self) {
         let (until_us, doubts) = (self.until_us, std::mem::take(&mut self.doubts));
         *self = Self { until_us, doubts, ..Self::default() };
@@ -253,8 +254,8 @@ impl History {
         all.map(cut).filter(|(start, end, _)| start < end)
     }
 
-    /// What held within `[from_us, to_us)`, with what begins and how long it lasts, in any order. The steps that it took are
-    /// added to `steps`.
+    /// Calls `hold` with start, length and conditions of what held within `[from_us, to_us)`, in any order. Adds the
+    /// steps that it took to `steps`.
     pub fn within(&self, from_us: i64, to_us: i64, steps: &mut u64, mut hold: impl FnMut(i64, u64, Together)) {
         let (first, last) = (self.block_of(from_us), self.block_of(to_us));
         if last <= first + 1 {
@@ -273,7 +274,7 @@ impl History {
         }
     }
 
-    /// How long each set held before `us`, which is in block `at`.
+    /// Adds to `sums`, by `add`, how long each set held before `us`, which is in block `at`.
     fn add(&self, us: i64, at: usize, sums: &mut [u64], add: impl Fn(u64, u64) -> u64) {
         let Some(block) = self.blocks.get(at) else { return };
         for (sum, before) in sums.iter_mut().zip(&block.before) {
@@ -286,7 +287,7 @@ impl History {
         }
     }
 
-    /// The first run within `[from_us, to_us)` in which nothing came back.
+    /// The first run within `[from_us, to_us)` in which a loss or probe timeout held.
     pub fn first_lost(&self, from_us: i64, to_us: i64) -> Option<(i64, i64, Together)> {
         let at = self.block_of(from_us);
         let is_lost = |(_, end_us, together): &(i64, i64, Together)| *end_us > from_us && together.all & LOSS != 0;
@@ -299,7 +300,8 @@ impl History {
         Some((start_us.max(from_us), end_us.min(to_us), together)).filter(|(start_us, ..)| *start_us < to_us)
     }
 
-    /// Intervals of `[from_us, to_us)`, at most `most` of them: else none at all. None waits for data after `data_until_us`.
+    /// Intervals of `[from_us, to_us)`; `None` if they are more than `most`. Conditions of waiting data end at
+    /// `data_until_us`.
     pub fn intervals(&self, from_us: i64, to_us: i64, data_until_us: i64, most: usize) -> Option<Vec<Interval>> {
         let (mut list, mut open) = (Vec::new(), Vec::<(Interval, u32)>::new());
         let mut go_on = |start_us: i64, together: Together| {
@@ -326,7 +328,7 @@ impl History {
             if block.start_us() >= to_us {
                 break;
             }
-            // Most blocks have nothing but what waits for data.
+            // Most blocks have only conditions of waiting data.
             if block.start_us() >= data_until_us && block.any & LASTING == 0 {
                 if !is_idle && !go_on(block.start_us(), Together::default()) {
                     return None;
@@ -354,16 +356,16 @@ impl History {
     }
 }
 
-/// What of its connection's conditions is a request's.
+/// The conditions of a connection that count for one request.
 #[derive(Clone, Copy, Debug)]
 pub struct Shared<'h> {
-    /// Those that are put together.
+    /// Conditions in the history.
     pub history: Option<&'h History>,
-    /// Those that are not.
+    /// Conditions that are not in the history yet.
     pub fresh: &'h [Interval],
-    /// What the history has before it is not the request's, or is its own already.
+    /// The history before this time does not count: it is before the request, or among its own intervals already.
     pub since_us: i64,
-    /// No data of it waits from then on.
+    /// From this time on the request has no data that waits.
     pub data_until_us: i64,
 }
 
@@ -380,12 +382,12 @@ impl<'h> Shared<'h> {
         old.chain(self.fresh.iter().filter(move |interval| interval.cause == DOUBT && interval.end_us > us))
     }
 
-    /// What held within `[from_us, to_us)` beside `own`, part by part: `pass` gets the first microsecond and the length of
-    /// each. Gives the steps that it took.
+    /// Calls `pass` with first microsecond, length and conditions (with `own`) of each part of `[from_us, to_us)`.
+    /// Gives the steps that it took.
     ///
-    /// Parts come in any order, for their order matters in two ways alone: since when nothing comes back, and whether a
-    /// timeout found a loss. Where one of them `is_order_open`, the first run in which nothing comes back decides it, and
-    /// comes in its turn (no repair of a loss is a condition of a connection).
+    /// Parts come in any order. Their order matters only for two results: the first time of a loss or timeout, and
+    /// whether a timeout found a loss. Where one of these is not decided yet (`is_order_open`), the first run with a
+    /// loss or timeout decides it and comes in order (the repair of a loss is no condition of a connection).
     pub fn pass(
         self,
         (from_us, to_us): (i64, i64),
@@ -452,7 +454,8 @@ mod tests {
         (0..count).map(|_| one()).collect()
     }
 
-    /// A request's time is the same, whether the conditions of its connection are its own or shared, whatever is settled when.
+    /// A request's parts are the same whether the connection's conditions are copied or shared, and whenever they are
+    /// settled.
     #[test]
     fn a_sweep_over_shared_history_is_a_sweep_over_copies() {
         let mut next = random();
@@ -501,7 +504,7 @@ mod tests {
     }
 
     #[test]
-    fn no_data_waits_after_the_last_and_nothing_is_shared_that_is_its_own() {
+    fn conditions_of_waiting_data_end_with_the_last_byte_and_own_intervals_are_not_shared() {
         let mut conditions = vec![Interval::of(Cause::CwndBlocked, 0, 100), Interval::of(Cause::Pto, 150, 200)];
         let mut history = History::default();
         history.append(&mut conditions, 300);
@@ -519,7 +522,7 @@ mod tests {
         }
     }
 
-    /// What is taken out of a history as intervals gives the same sums as the history.
+    /// Intervals that are extracted from a history give the same sums as the history.
     #[test]
     fn intervals_of_a_history_are_its_conditions() {
         let mut next = random();

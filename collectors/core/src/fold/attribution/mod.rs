@@ -1,5 +1,5 @@
-//! Whose time a request's is: the conditions of the connection that open requests may have waited for, summed up so that
-//! the memory of a stream that stays open is bounded.
+//! Attribution of a request's time: the conditions of the connection that open requests may have waited for, summed up
+//! so that the memory of a stream that stays open is bounded.
 
 pub mod history;
 pub mod parts;
@@ -25,37 +25,38 @@ pub struct Attribution {
     /// Those that are not in its history yet.
     fresh: Vec<Interval>,
     history: Option<Box<History>>,
-    /// As many are put into the history.
+    /// Fresh conditions at which they are moved into the history.
     settled_at: u32,
-    /// Runs of the history at which requests are looked at.
+    /// Runs of the history at which requests are summed up.
     summed_up_at: u32,
-    /// Steps that were taken so far: what the work of a log is measured by.
+    /// Steps that were taken so far: a measure of work.
     #[serde(skip)]
     steps: u64,
 }
 
-/// Conditions that are not in the history, times requests that look at them.
+/// Most fresh conditions times requests: each request looks at each of them as it ends.
 const LOOKED_AT: usize = 1 << 16;
 
-/// So few are not worth while.
+/// Fewer fresh conditions than these are not moved into the history.
 const FEW: usize = 64;
 
-/// Intervals that a request may have undecided, of the connection's or its own, where so many requests are open.
+/// Undecided intervals that the connection, or a request, may have while `requests` are open.
 pub fn most_undecided(requests: usize) -> usize {
     UNDECIDED.min(UNDECIDED_OF_ALL / requests.max(1))
 }
 
-/// The limit that a request crosses with more than `most` undecided intervals: its own, or its share of all.
+/// The limit that more than `most` undecided intervals of a request exceed: that of one request, or its share of the
+/// total.
 fn limit_of_undecided(most: usize) -> Bound {
     if most < UNDECIDED { Bound::UndecidedOfAll } else { Bound::Undecided }
 }
 
-/// When, and as far as what, conditions are summed up.
+/// Up to when conditions are certain and can be summed up.
 #[derive(Clone, Copy, Debug)]
 pub struct Certain {
-    /// Before this time nothing of the connection can begin any more.
+    /// No condition of the connection that is found later begins before this time.
     pub us: i64,
-    /// Nor before this, but for what a packet on its way may still show.
+    /// The same, except for conditions that an unacknowledged packet may still show.
     pub begun_us: i64,
     /// Now.
     pub now_us: i64,
@@ -63,7 +64,7 @@ pub struct Certain {
     pub is_client: bool,
 }
 
-/// What of the log decides how a request's time ends.
+/// Facts about the log that decide how the end of a request's time is split.
 #[derive(Clone, Copy, Debug)]
 pub struct Ending {
     /// Who logged.
@@ -72,13 +73,13 @@ pub struct Ending {
     pub has_fins: bool,
     /// Or the HTTP layer's view of where streams end.
     pub has_ends: bool,
-    /// How long the path takes to carry what was in flight last, where its rate was seen.
+    /// How long the path takes to carry what was in flight last, where its rate is known.
     pub carried_us: Option<i64>,
 }
 
 impl Attribution {
-    /// A condition of the connection held; requests that are open may have waited for it. True when there are so many that
-    /// they must be summed up: each of the `requests` looks at those that are not, as it ends.
+    /// A condition of the connection held; open requests may have waited for it. True when there are so many fresh
+    /// conditions that they must be summed up: each of the `requests` looks at all fresh ones as it ends.
     pub fn hold(&mut self, interval: Interval, requests: usize) -> bool {
         if interval.start_us >= interval.end_us {
             return false;
@@ -87,7 +88,7 @@ impl Attribution {
         self.fresh.len() >= (self.settled_at as usize).max(SUMMED_UP_AT.min(LOOKED_AT / requests.max(1)).max(FEW))
     }
 
-    /// What requests look at.
+    /// The conditions as requests look at them.
     pub fn shared(&self) -> Shared<'_> {
         Shared { history: self.history.as_deref(), fresh: &self.fresh, ..Shared::default() }
     }
@@ -98,8 +99,8 @@ impl Attribution {
         (self.history, self.settled_at, self.summed_up_at) = (None, 0, 0);
     }
 
-    /// Puts what no later event can change into the history. True when that has become so long that the `requests` must be
-    /// looked at.
+    /// Moves what no later event can change into the history. True when that has become so long that the `requests`
+    /// must be summed up.
     pub fn settle(&mut self, certain: Certain, requests: usize) -> bool {
         let history = self.history.get_or_insert_default();
         self.steps += self.fresh.len() as u64;
@@ -115,7 +116,7 @@ impl Attribution {
                 history.append(&mut self.fresh, us);
             }
         }
-        // Not again before as many have come.
+        // Not again before their number has doubled.
         self.settled_at = 2 * self.fresh.len() as u32;
         history.is_too_long() || history.runs() >= (self.summed_up_at as usize).max(2 * SUMMED_UP_AT).max(requests)
     }
@@ -206,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_connection_waited_for_is_the_requests_time_whether_it_was_summed_up_or_not() {
+    fn the_connections_conditions_count_for_a_request_whether_summed_up_or_not() {
         for certain_us in [None, Some(20), Some(50)] {
             let (mut attribution, mut stream) = (Attribution::default(), stream());
             assert!(!attribution.hold(held(20, 20), 1) && !attribution.hold(held(10, 40), 1));
@@ -222,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn many_conditions_are_to_be_summed_up_and_none_is_left_where_no_request_is() {
+    fn many_conditions_must_be_summed_up_and_none_is_left_without_requests() {
         let mut attribution = Attribution::default();
         let due = (0..SUMMED_UP_AT as i64).filter(|at| attribution.hold(held(*at, at + 1), 1)).count();
         assert_eq!(due, 1);
@@ -232,7 +233,8 @@ mod tests {
         assert_eq!(stream.timeline().sweep().part(Cause::CwndBlocked), 0);
     }
 
-    /// Conditions that nothing makes certain, and streams that stand still: what is kept stays bounded, by connection.
+    /// Conditions that never become certain, and streams without progress: what is kept stays bounded for the
+    /// connection.
     #[test]
     fn what_is_undecided_is_bounded_for_all_requests_together() {
         for requests in [1, 100] {

@@ -14,14 +14,14 @@ pub struct Marks {
     pub start_us: i64,
     /// The request came in 0-RTT and could be read only now.
     pub readable_us: Option<i64>,
-    /// So long the peer's limit of streams did not let a client open it, as its log states.
+    /// How long the peer's limit of streams kept a client from opening it, as the log states.
     pub limited_us: u64,
     pub request_end_us: Option<i64>,
     pub response_start_us: Option<i64>,
     pub first_byte_us: Option<i64>,
     pub last_byte_us: Option<i64>,
     pub end_us: i64,
-    /// More of the response was to come when it ended: the last byte that went out was not its last.
+    /// It ended before the response was complete: the last byte sent is not the response's last.
     pub is_unfinished: bool,
     /// The log shows where streams end, so a missing `request_end_us` means that the request had not ended.
     pub fins_are_logged: bool,
@@ -39,18 +39,18 @@ impl Marks {
     }
 }
 
-/// What was on its way when the last byte went out.
+/// The bytes in flight when the last byte was sent.
 #[derive(Clone, Copy, Debug)]
 pub struct LastFlight {
     /// Least round trip.
     pub min_rtt_us: i64,
-    /// How long the path takes to carry all of it, where its rate was seen.
+    /// How long the path takes to carry all of it, where its rate is known.
     pub carried_us: Option<i64>,
 }
 
-/// Splits a request as its server saw it. `sweep` may have come some way already; `held` and `gaps` are what it has
-/// not seen, in any order, beside what is `shared`. `last_flight` is given when `end_us` is the last byte's acknowledgement,
-/// for only then was its round trip seen.
+/// Splits a request as its server saw it. `sweep` may have advanced already; `held` and `gaps` are what it has not
+/// passed yet, in any order, in addition to what is `shared`. `last_flight` is given when `end_us` is the last byte's
+/// acknowledgement, because only then its round trip is known.
 pub fn server(
     marks: &Marks,
     sweep: &mut Sweep,
@@ -64,7 +64,7 @@ pub fn server(
     // Upload is over when the FIN came or when the application answered without waiting for it.
     let uploaded = marks.request_end_us.map(|uploaded| uploaded.clamp(marks.start_us, answered));
     let readable = uploaded.map_or(readable, |uploaded| readable.min(uploaded));
-    // What lies beside missing records before the response; the sweep sees the rest.
+    // Time beside missing records before the response; the sweep handles the rest.
     let mut doubt = |cause: Cause, from: i64, to: i64| {
         let of = |interval: &Interval| interval.end_us.min(to).saturating_sub(interval.start_us.max(from)).max(0);
         let doubts = shared.doubts_after(from).chain(held.iter().filter(|interval| interval.cause == DOUBT));
@@ -92,8 +92,8 @@ pub fn server(
         }
     }
     if let Some(flight) = last_flight {
-        // The round trip of the last flight: at most one minimum RTT is the network. What the path needs beyond it to carry
-        // what was on its way is the path's, the rest stood in queues behind others.
+        // The round trip of the last flight: at most one minimum RTT is the network. The time beyond it that the path
+        // needs to carry the bytes in flight is bandwidth, and the rest is queueing behind others.
         let back = last_byte.saturating_add(flight.min_rtt_us).min(end);
         let carried = last_byte.saturating_add(flight.carried_us.unwrap_or(0)).clamp(back, end);
         held.push(Interval::of(Cause::Network, last_byte, back));
@@ -110,7 +110,7 @@ pub fn client(marks: &Marks, sweep: &mut Sweep, held: &mut Vec<Interval>, shared
     let end = marks.end_us;
     let first_byte = marks.first_byte_us.unwrap_or(end).clamp(marks.start_us, end);
     let Some(sent) = marks.request_end_us.or(marks.fins_are_logged.then_some(first_byte)) else {
-        // Nothing of the request or its answer was seen but its name, and what the log states that it waited for.
+        // Only events that name the request were seen, and the waits that the log states.
         *sweep = Sweep::default();
         let limited_us = marks.limited_us.min(marks.duration_us());
         sweep.add_stated(Cause::StreamLimit, limited_us);
@@ -122,13 +122,13 @@ pub fn client(marks: &Marks, sweep: &mut Sweep, held: &mut Vec<Interval>, shared
     let limited_us = marks.limited_us.min(uploaded_us);
     sweep.add_stated(Cause::StreamLimit, limited_us);
     sweep.add(Cause::Upload, uploaded_us - limited_us);
-    // What the sweep left over so far arrived in order: nothing held it back.
+    // Time that the sweep left unattributed so far: data arrived in order and no gap held it back.
     let mut arrived = sweep.take_left();
     sweep.begin(first_byte);
     sweep.advance(end, held, &mut Vec::new(), shared);
     arrived += sweep.take_left();
     sweep.add(Cause::Receiving, arrived);
-    // One round trip is the network's; what the first byte took beyond it was spent where this log cannot see.
+    // One round trip is the network's; the rest of the time to the first byte was spent where this log cannot see.
     let waited = first_byte.abs_diff(sent);
     let network = min_rtt_us.map_or(0, |rtt| waited.min(rtt.unsigned_abs()));
     sweep.add(Cause::Network, network);
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn what_came_in_0_rtt_waited_for_keys() {
+    fn a_request_in_0_rtt_waited_for_keys() {
         let marks = Marks { readable_us: Some(7), ..MARKS };
         let mut sweep = Sweep::default();
         server(&marks, &mut sweep, &mut Vec::new(), &mut Vec::new(), Shared::default(), FLIGHT);
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_is_full_of_ones_own_data_is_no_queue_of_others() {
+    fn a_path_full_of_the_connections_own_data_is_bandwidth_and_not_queueing() {
         for (carried_us, parts) in [(60, [80, 0, 120]), (130, [80, 50, 70]), (900, [80, 120, 0])] {
             let mut sweep = Sweep::default();
             let flight = LastFlight { min_rtt_us: 80, carried_us: Some(carried_us) };
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn an_application_that_has_nothing_waits_for_no_window() {
+    fn an_application_without_data_does_not_wait_for_the_window() {
         let mut sweep = Sweep::default();
         let mut conditions = vec![held(Cause::CwndBlocked, 100, 250), held(Cause::AppLimited, 200, 300)];
         server(&MARKS, &mut sweep, &mut conditions, &mut Vec::new(), Shared::default(), FLIGHT);

@@ -1,9 +1,9 @@
-//! By how much a request would have ended earlier, had one cause alone been absent.
+//! By how much a request would have ended earlier if one cause alone had been absent.
 //!
-//! Two figures bound the answer. The time in which the cause held, and nothing else that would have held without it,
-//! is the most that could go. But what is left must still be enough for the response: a window that opens by slow
-//! start needs its rounds (Cardwell, Savage and Anderson, "Modeling TCP latency", 2000), a bottleneck needs
-//! bytes / rate, and the last flight needs its round trip. `lab` measures the error against runs without the cause.
+//! Two figures bound the answer. At most the time is saved in which the cause held and no other condition held that
+//! would have held without it too. But the remaining time must still be enough for the response: slow start needs its
+//! rounds (Cardwell, Savage and Anderson, "Modeling TCP latency", 2000), a bottleneck needs bytes / rate, and the last
+//! flight needs its round trip. `lab` measures the error against runs without the cause.
 
 use crate::fold::attribution::parts::Marks;
 use crate::fold::attribution::sweep::Sweep;
@@ -17,13 +17,13 @@ pub struct Room {
     pub bytes: u64,
     /// The window, bytes.
     pub window: u64,
-    /// Slow start ends here, bytes.
+    /// Slow start threshold, bytes.
     pub ssthresh: u64,
     /// Largest packet, bytes.
     pub packet: u64,
 }
 
-/// What a response had to work with.
+/// Window, rate and round trips that a response had.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Transfer {
     room: Room,
@@ -33,7 +33,7 @@ pub struct Transfer {
     repair_rtt_us: u64,
     /// Bytes in flight when its last data went out.
     flight: u64,
-    /// How long the peer held the last acknowledgement back, as it says.
+    /// Acknowledgement delay that the peer stated with the last acknowledgement.
     ack_delay_us: u64,
 }
 
@@ -80,9 +80,9 @@ pub fn server(sweep: &Sweep, marks: &Marks, transfer: &Transfer, bytes: u64, min
     let mut saves = [None; CAUSES];
     let (answered, last_byte) = (marks.answered_us(), marks.last_byte_us.unwrap_or(marks.end_us));
     let after_us = marks.end_us.abs_diff(answered);
-    // What was all sent before anything was missed was not sent later for that.
+    // A response that was sent in full before the first loss was not delayed by it up to its last byte.
     let unharmed = sweep.lost_us().filter(|lost| last_byte < *lost).map_or(0, |_| last_byte.abs_diff(answered));
-    // A path that was the bottleneck for a moment only was not measured.
+    // The rate does not count if the path was the bottleneck only for a short time.
     let rate = transfer.rate.filter(|_| sweep.part(Cause::Bandwidth) >= after_us / 4);
     let rounds = |room| rounds(bytes, room, transfer).saturating_mul(min_rtt_us);
     #[expect(
@@ -108,7 +108,7 @@ pub fn server(sweep: &Sweep, marks: &Marks, transfer: &Transfer, bytes: u64, min
             }
             Cause::CwndBlocked => serial,
             Cause::Scheduling => {
-                // The window was full of what others sent: alone, this response would have had it to itself.
+                // Others filled the window: alone, this response would have had all of it.
                 if sweep.part(cause) > 0 {
                     most += sweep.alone(Cause::CwndBlocked);
                 }
@@ -133,8 +133,8 @@ pub fn server(sweep: &Sweep, marks: &Marks, transfer: &Transfer, bytes: u64, min
     saves
 }
 
-/// What a faster path would take from the other parts: the last flight's queue, where that is what made the round trip
-/// grow by more than a quarter, and of each repair the round trip's growth.
+/// What a faster path would save of other parts: the last flight's queueing, if it is more than a quarter of the
+/// minimum RTT, and the share of repairs that the growth of the round trip took.
 fn queue(sweep: &Sweep, transfer: &Transfer, min_rtt_us: u64) -> u64 {
     let last = sweep.alone(Cause::Queueing).saturating_sub(transfer.ack_delay_us);
     let last = if last > min_rtt_us / 4 { last } else { 0 };
@@ -143,8 +143,8 @@ fn queue(sweep: &Sweep, transfer: &Transfer, min_rtt_us: u64) -> u64 {
     last + if is_grown { sweep.repair_us().saturating_mul(grown) / transfer.repair_rtt_us.max(1) } else { 0 }
 }
 
-/// For a client's row: what a gap held back counts from the last arrival before it was filled, for until then the
-/// path was in use.
+/// For a client's row: a gap costs only the time from the last arrival before it was filled, as the path was in use
+/// until then.
 pub fn client(sweep: &Sweep, dead_us: u64) -> Saves {
     let mut saves = [None; CAUSES];
     for cause in [Cause::StreamLimit, Cause::Upload, Cause::Network, Cause::RemoteWait, Cause::Receiving] {

@@ -10,19 +10,19 @@ use serde::{Deserialize, Serialize};
 /// Microseconds by [`Cause`].
 pub type Parts = [u64; CAUSES];
 
-/// From the moment data waited, as far as the log can tell, to the moment it went out. What no condition explains of
-/// it is decided by its length, once its whole is known.
+/// The time from when data waited, as far as the log shows, until it was sent. The part of it that no condition
+/// explains is attributed by its length, once the whole gap is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gap {
     /// Ready since.
     pub start_us: i64,
     /// Sent.
     pub end_us: i64,
-    /// What an unexplained rest is up to `limit_us`.
+    /// Cause of an unexplained rest up to `limit_us`.
     pub short: Cause,
     /// Longest rest that a pacer explains.
     pub limit_us: u64,
-    /// What a longer rest is.
+    /// Cause of a longer rest.
     pub long: Cause,
 }
 
@@ -31,19 +31,19 @@ pub struct Gap {
 pub struct Sweep {
     /// First microsecond that is not decided yet.
     at_us: Option<i64>,
-    /// In a box of its own: of most streams that are open nothing is decided.
+    /// Boxed, as nothing is decided yet for most open streams.
     sums: Option<Box<Sums>>,
-    /// Time in which window, pacer or a late last acknowledgement decided after a loss or a silence.
+    /// Time of window, pacer or a late last acknowledgement after a loss or a probe timeout.
     after_loss_us: u64,
     /// Loss recovery that began without a probe timeout.
     repair_us: u64,
-    /// Since when data was lost, or nothing came back.
+    /// When a loss or a probe timeout first held.
     lost_us: Option<i64>,
     /// The loss that is open was found by a probe timeout.
     is_linked: bool,
     /// Unexplained time of the gap that is open.
     rest_us: u64,
-    /// Of `rest_us`, what lies beside records that are missing.
+    /// Part of `rest_us` beside missing records.
     rest_doubtful_us: u64,
 }
 
@@ -52,13 +52,13 @@ pub struct Sweep {
 struct Sums {
     /// Exclusive parts.
     parts: Parts,
-    /// Of `parts`, what the log states.
+    /// The share of `parts` that the log states.
     stated: Parts,
     /// How long each condition held, whatever else held.
     overlapping: Parts,
-    /// How long each condition held while none that would have held without it did.
+    /// How long each condition held while no condition held that would have held without it too.
     alone: Parts,
-    /// Of `parts`, what lies beside records that are missing.
+    /// The share of `parts` beside missing records.
     doubtful: Parts,
 }
 
@@ -67,16 +67,15 @@ pub const fn waits_for_data(cause: Cause) -> bool {
     LASTING & bit(cause) == 0
 }
 
-/// An interval of this cause is no condition that anything waits for: a record is missing beside it, and any cause may have
-/// held in it.
+/// An interval of this cause is not a condition: it lies beside missing records, and any cause may have held in it.
 pub const DOUBT: Cause = Cause::Unattributed;
 
-/// A cause in a set of them.
+/// The bit of a cause in a set of causes.
 pub const fn bit(cause: Cause) -> u32 {
     1 << cause as u32
 }
 
-/// Nothing comes back, or what was lost is repaired.
+/// Probe timeouts, and repairs of losses.
 pub const LOSS: u32 = bit(Cause::Pto) | bit(Cause::LossRecovery);
 /// Conditions that may hold whether data waits or not.
 pub const LASTING: u32 = bit(Cause::Handshake)
@@ -92,8 +91,8 @@ pub const LASTING: u32 = bit(Cause::Handshake)
 const CREDIT: u32 = bit(Cause::ConnectionFlowControl) | bit(Cause::StreamFlowControl) | bit(Cause::StreamLimit);
 const WINDOW: u32 = bit(Cause::CwndBlocked) | bit(Cause::Bandwidth);
 
-/// The conditions that would have stopped the request anyway, had `cause` been absent. A full window, used-up credit
-/// and a waiting pacer follow from a loss (nothing was acknowledged, nothing was read), so they do not stand against it.
+/// The conditions that would have stopped the request even if `cause` had been absent. A full window, used-up credit
+/// and a waiting pacer follow from a loss (nothing was acknowledged or read), so they do not count for a loss.
 fn would_remain(cause: Cause) -> u32 {
     match cause {
         Cause::Pto | Cause::LossRecovery => bit(Cause::AppLimited),
@@ -112,7 +111,7 @@ fn would_remain(cause: Cause) -> u32 {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum SweepEdge {
     GapEnds(usize),
-    /// Beside the cause: whether the log states it.
+    /// The cause, and whether the log states it.
     Ends(Cause, bool),
     Starts(Cause, bool),
     GapStarts(usize),
@@ -142,7 +141,7 @@ impl Sweep {
         self.at_us.unwrap_or(0)
     }
 
-    /// Time that one cause has for itself, before the sweep begins or after it.
+    /// Adds time of one cause alone, outside of the sweep.
     pub fn add(&mut self, cause: Cause, us: u64) {
         let sums = self.sums();
         for of_cause in [&mut sums.parts, &mut sums.overlapping, &mut sums.alone] {
@@ -150,12 +149,12 @@ impl Sweep {
         }
     }
 
-    /// Time that nobody can attribute.
+    /// Adds time that cannot be attributed.
     pub fn leave(&mut self, us: u64) {
         self.sums().parts[Cause::Unattributed as usize] += us;
     }
 
-    /// Takes out what nobody could attribute so far.
+    /// Takes out the unattributed time so far.
     pub fn take_left(&mut self) -> u64 {
         self.sums.as_mut().map_or(0, |sums| std::mem::take(&mut sums.parts[Cause::Unattributed as usize]))
     }
@@ -165,7 +164,7 @@ impl Sweep {
         self.sum(|sums| &sums.parts, cause)
     }
 
-    /// Of a cause's part, what the log states.
+    /// The share of a cause's part that the log states.
     pub fn stated(&self, cause: Cause) -> u64 {
         self.sum(|sums| &sums.stated, cause)
     }
@@ -181,12 +180,12 @@ impl Sweep {
         self.sum(|sums| &sums.overlapping, cause)
     }
 
-    /// How long a condition held while none that would have held without it did.
+    /// How long a condition held while no condition held that would have held without it too.
     pub fn alone(&self, cause: Cause) -> u64 {
         self.sum(|sums| &sums.alone, cause)
     }
 
-    /// Time in which window, pacer or a late last acknowledgement decided after a loss or a silence.
+    /// Time of window, pacer or a late last acknowledgement after a loss or a probe timeout.
     pub fn after_loss_us(&self) -> u64 {
         self.after_loss_us
     }
@@ -196,25 +195,25 @@ impl Sweep {
         self.repair_us
     }
 
-    /// Since when data was lost, or nothing came back.
+    /// When a loss or a probe timeout first held.
     pub fn lost_us(&self) -> Option<i64> {
         self.lost_us
     }
 
-    /// Of a cause's part, what lies beside records that are missing.
+    /// The share of a cause's part beside missing records.
     pub fn doubtful(&self, cause: Cause) -> u64 {
         self.sum(|sums| &sums.doubtful, cause)
     }
 
-    /// So much of a cause's part, before the sweep begins, does.
+    /// Adds time beside missing records to a cause's part before the sweep.
     pub fn doubt(&mut self, cause: Cause, us: u64) {
         if us > 0 {
             self.sums().doubtful[cause as usize] += us;
         }
     }
 
-    /// Goes on to `to_us`; takes out of `held` and `gaps` what lies before it, and looks at what is `shared`. Gaps must be
-    /// whole: none may reach beyond `to_us` and come again. Gives the steps that it took.
+    /// Advances to `to_us`: removes from `held` and `gaps` what ends before it, and looks at what is `shared`. No gap
+    /// may reach beyond `to_us`, unless this is the last call. Gives the steps that it took.
     pub fn advance(&mut self, to_us: i64, held: &mut Vec<Interval>, gaps: &mut Vec<Gap>, shared: Shared<'_>) -> u64 {
         let Some(from) = self.at_us.filter(|from| *from < to_us) else { return 0 };
         let mut edges: Vec<(i64, SweepEdge)> = Vec::with_capacity((held.len() + shared.fresh.len() + gaps.len()) * 2);
@@ -257,7 +256,8 @@ impl Sweep {
         steps
     }
 
-    /// From `at_us` to `to_us` the same conditions of its own hold, beside what is shared. Gives the steps that it took.
+    /// From `at_us` to `to_us` the request's own conditions do not change; adds the shared ones. Gives the steps that
+    /// it took.
     fn go_on(&mut self, (at_us, to_us): (i64, i64), own: Together, in_gap: bool, shared: Shared<'_>) -> u64 {
         if at_us >= to_us {
             return 0;
@@ -267,7 +267,7 @@ impl Sweep {
         shared.pass((at_us, to_us), own, is_order_open, |at_us, us, together| self.pass(at_us, us, together, in_gap))
     }
 
-    /// From `at_us` on `us` pass in which these conditions hold: all, and those of them that the log states.
+    /// These conditions hold for `us` from `at_us` on.
     fn pass(&mut self, at_us: i64, us: u64, Together { all, stated }: Together, in_gap: bool) {
         if us == 0 {
             return;
@@ -278,12 +278,12 @@ impl Sweep {
             self.sums().overlapping[cause as usize] += us;
         }
         if stated != 0 {
-            // Of what data waits for, what the log states outranks what is inferred.
+            // A stated condition of waiting data takes precedence over inferred ones.
             let is_inferred = |cause: &Cause| waits_for_data(*cause) && stated & bit(*cause) == 0;
             Cause::ALL.into_iter().filter(is_inferred).for_each(|cause| mask &= !bit(cause));
         }
         if mask & bit(Cause::AppLimited) != 0 {
-            // The application is known to have had nothing: whatever else was full, no data waited for it.
+            // The application is known to have had no data, so no data waited for window, credit or pacer.
             mask &= LOSS | bit(Cause::AppLimited);
         }
         if mask & LOSS != 0 {

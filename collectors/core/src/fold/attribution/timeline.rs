@@ -1,4 +1,4 @@
-//! The time of one request: the conditions that held in it, and what of it is decided.
+//! The time of one request: the conditions that held in it, and the parts that are decided.
 
 use crate::fold::attribution::history::Shared;
 use crate::fold::attribution::limit_of_undecided;
@@ -20,21 +20,21 @@ pub struct Timeline {
     sweep: Sweep,
     /// Undecided intervals and gaps at which they are summed up again.
     summed_up_at: usize,
-    /// What the connection waited for before is in `held`, as far as it is not decided.
+    /// Undecided conditions of the connection before this time are copied into `held`.
     shared_from_us: Option<i64>,
     /// Conditions that were inferred.
     inferred: Causes,
 }
 
-/// A gap is decided as a whole: the sweep stops before one that goes on.
+/// A gap is decided as a whole: gives the time up to which a sweep splits no gap.
 fn whole(to_us: i64, gaps: &[Gap]) -> i64 {
     gaps.iter().find(|gap| gap.start_us < to_us && to_us < gap.end_us).map_or(to_us, |gap| gap.start_us)
 }
 
-/// As far as what a request's time is decided.
+/// Up to when a request's time can be decided.
 #[derive(Clone, Copy, Debug)]
 pub struct DecisionSpan {
-    /// Before it nothing that the request waits for can begin any more.
+    /// No condition of the request that is found later begins before this time.
     pub certain_us: i64,
     /// Now.
     pub now_us: i64,
@@ -48,7 +48,7 @@ impl Timeline {
         self.held.push(interval);
     }
 
-    /// Data went out that had waited, with nothing that explains it.
+    /// Data was sent after a wait that no condition explains in full.
     pub fn gap(&mut self, gap: Gap) {
         self.gaps.push(gap);
     }
@@ -84,7 +84,7 @@ impl Timeline {
         self.undecided() >= self.summed_up_at.max(SUMMED_UP_AT * 2).min(most.saturating_mul(2))
     }
 
-    /// Its time begins then, unless it has begun.
+    /// Its time begins at `us`, unless it has begun.
     pub fn begin(&mut self, us: i64) {
         self.sweep.begin(us);
     }
@@ -99,10 +99,10 @@ impl Timeline {
         self.sweep.at_us().max(self.shared_from_us.unwrap_or(i64::MIN))
     }
 
-    /// Decides what no later event can change: what lies before `certain_us`; where that leaves more than `most` intervals
-    /// of its own, all up to `now_us`. Gives the steps that it took.
+    /// Decides the time before `certain_us`, which no later event can change. If more than `most` intervals of its own
+    /// are left then, decides all up to `now_us`. Gives the steps that it took.
     pub fn sum_up(&mut self, span: DecisionSpan, most: usize, shared: Shared<'_>) -> u64 {
-        // What is in the history up to then is not among the fresh ones.
+        // If the history covers this time, no fresh condition begins before it.
         let is_settled = shared.history.is_some_and(|history| history.until_us() >= Some(span.certain_us));
         let fresh = if is_settled { &[] } else { shared.fresh };
         let mut steps = self.advance(span.certain_us, Shared { fresh, ..shared });
@@ -119,13 +119,13 @@ impl Timeline {
         if self.undecided() > most {
             steps += self.advance(span.now_us, shared);
         }
-        // Not again before as many have come.
+        // Not again before their number has doubled.
         self.summed_up_at = 2 * self.undecided();
         steps
     }
 
-    /// The connection's history is too long to be kept: what of it is not decided becomes the request's own, where that has
-    /// no more than `most` intervals then; else all up to `until_us` is decided.
+    /// The connection's history is too long to be kept. Its undecided conditions are copied to the request if that has
+    /// at most `most` intervals then; otherwise all up to `until_us` is decided.
     pub fn leave_behind(&mut self, until_us: i64, span: DecisionSpan, most: usize, shared: Shared<'_>) -> u64 {
         let Some(history) = shared.history else { return 0 };
         let (from_us, data_until_us) = (self.needs_from_us(), span.last_byte_us.unwrap_or(i64::MAX));
@@ -172,7 +172,7 @@ impl Timeline {
         parts::client(marks, &mut self.sweep, &mut held, shared, min_rtt_us);
     }
 
-    /// No attribution from the middle: nobody knows which side waited.
+    /// A log from the middle of the path: nothing is attributed, as it does not show which side waited.
     pub fn end_in_the_middle(&mut self, marks: &Marks) {
         self.sweep.take_left();
         self.sweep.leave(marks.duration_us());
@@ -186,8 +186,8 @@ mod tests {
     use crate::fold::attribution::history::History;
     use crate::limits::UNDECIDED;
 
-    /// A window that is full every other 10 us, while something holds since the beginning: nothing after that is certain.
-    /// Gives the most intervals that were undecided, and what became of them.
+    /// The window is full every other 10 us, and nothing ever becomes certain. Gives the largest number of undecided
+    /// intervals, and the timeline.
     fn undecided(cause: Cause, last_byte_us: Option<i64>, most: usize) -> (usize, Timeline) {
         let (mut timeline, mut longest) = (Timeline::default(), 0);
         timeline.begin(0);
@@ -206,7 +206,7 @@ mod tests {
     fn intervals_that_nothing_decides_are_summed_up() {
         let last_us = 20_000;
         for most in [UNDECIDED, 1_200] {
-            // As many as were left may come before they are looked at again.
+            // The number may double before they are summed up again.
             let bound = most..=2 * most;
             for (cause, last_byte_us) in
                 [(Cause::CwndBlocked, None), (Cause::LossRecovery, Some(last_us)), (Cause::CwndBlocked, Some(last_us))]
@@ -216,7 +216,7 @@ mod tests {
                 assert!(bound.contains(&longest), "{longest}");
                 let us = timeline.sweep().part(cause);
                 if cause == Cause::CwndBlocked && last_byte_us.is_some() {
-                    // What waits for data does not after the last byte; what it did before is still undecided.
+                    // Conditions of waiting data end with the last byte; those before it are still undecided.
                     let of = |interval: &&Interval| interval.start_us < last_us;
                     assert_eq!((timeline.held.iter().filter(of).count(), us), (1000, 0));
                 } else {

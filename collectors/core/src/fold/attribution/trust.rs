@@ -1,8 +1,8 @@
 //! How far a request's split can be trusted: its grade, and bounds of each part.
 //!
-//! Beside a record that is missing, between the two that were logged before and after it, any cause may have held. What
-//! a part has outside of that time is certain, and all of that time is the most that it can have more. What nothing explains
-//! beside missing records, they may have explained: none of it is certain, and another part may have it.
+//! In the time between the records before and after a missing one, any cause may have held: that time is doubtful. The
+//! time of a part outside of it is certain, and the part can be larger by all of the doubtful time at most. In a log
+//! with missing records, unattributed time is not certain either, as a missing record may have explained it.
 
 use crate::fold::attribution::parts::Marks;
 use crate::fold::attribution::sweep::{Sweep, waits_for_data};
@@ -11,16 +11,16 @@ use crate::record::columns::streams::{self, Streams};
 use crate::record::rows::Row;
 use serde::{Deserialize, Serialize};
 
-/// What is not known of a request's clock.
+/// How inexact a request's start and end are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Slack {
-    /// It may have begun so much earlier.
+    /// By how much it may have begun earlier.
     pub earlier_us: u64,
-    /// It may have ended so much later.
+    /// By how much it may have ended later.
     pub later_us: u64,
-    /// Or so much sooner.
+    /// By how much it may have ended sooner.
     pub sooner_us: u64,
-    /// A record that is missing set one of its marks, or carried its data.
+    /// One of its marks, or some of its data, comes from a missing record.
     pub is_imputed: bool,
     /// The log's clock made a step while it was open: no time of it is sure.
     pub has_clock_step: bool,
@@ -34,7 +34,7 @@ pub struct PartBounds {
     pub high: u64,
 }
 
-/// A part, and what of it is doubtful.
+/// The parts of a request, with their doubtful time.
 #[derive(Clone, Copy, Debug)]
 pub struct Trust<'s> {
     sweep: &'s Sweep,
@@ -50,12 +50,12 @@ impl<'s> Trust<'s> {
         Self { sweep, doubtful_us, duration_us: marks.duration_us(), slack }
     }
 
-    /// Something of it is missing, or not sure.
+    /// Something of it is missing or uncertain.
     fn is_hurt(&self) -> bool {
         self.doubtful_us > 0 || self.slack_us() > 0 || self.slack.is_imputed
     }
 
-    /// What is neither explained nor doubtful, and may be either.
+    /// Unattributed time outside of doubtful time; in a damaged request any part may have it.
     fn unexplained_us(&self) -> u64 {
         let cause = Cause::Unattributed;
         if self.is_hurt() { self.sweep.part(cause).saturating_sub(self.sweep.doubtful(cause)) } else { 0 }
@@ -65,8 +65,8 @@ impl<'s> Trust<'s> {
         self.slack.earlier_us.saturating_add(self.slack.later_us).saturating_add(self.slack.sooner_us)
     }
 
-    /// `whole`: nothing is missing. `repaired`: whatever happened in the doubtful time, the same part is the largest, and
-    /// the duration is off by a twentieth at most. `damaged`: else.
+    /// `whole`: nothing is missing. `repaired`: the same part is the largest whatever happened in the doubtful time,
+    /// and the duration is off by a twentieth at most. `damaged`: otherwise.
     pub fn grade(&self) -> &'static str {
         if self.slack.has_clock_step {
             return "damaged";
@@ -96,8 +96,8 @@ impl<'s> Trust<'s> {
             Cause::Unattributed => self.slack_us(),
             _ => 0,
         };
-        // What may hold in doubtful time: what waits for data, and what a record that is missing may have been part of.
-        // The limit of streams is never inferred: nothing of it can lie where records are missing.
+        // Causes that may hold in doubtful time: those of waiting data, and those that a missing record may have shown.
+        // The limit of streams is never inferred, so it has no doubtful time.
         let may_have_more = (waits_for_data(cause) && cause != Cause::StreamLimit)
             || part > 0
             || matches!(cause, Cause::Pto | Cause::LossRecovery | Cause::Queueing | Cause::Unattributed);
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nothing_explains_beside_missing_records_may_be_any_part_s() {
+    fn unattributed_time_may_belong_to_any_part_if_records_are_missing() {
         let bounds = |doubtful| {
             let sweep = sweep(&[(Cause::CwndBlocked, 600, doubtful), (Cause::Unattributed, 400, 0)]);
             let trust = Trust::of(&sweep, &Marks { end_us: 1000, ..Marks::default() }, Slack::default());

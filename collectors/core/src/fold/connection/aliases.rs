@@ -1,4 +1,4 @@
-//! Connection ids that were seen, by which other traces and lines are found.
+//! Connection ids that were seen; other traces and log lines of the connection are found by them.
 
 use crate::crossed::Bound;
 use crate::event::{Event, Word};
@@ -23,7 +23,7 @@ pub struct Alias {
 pub struct Aliases(Vec<Alias>);
 
 impl Aliases {
-    /// Ids in the header of a packet that was sent or received; short ones could be anybody's.
+    /// Ids in the header of a packet that was sent or received; short ones are skipped, as they are not unique.
     pub fn see_packet(&mut self, event: &Event, is_sent: bool, now_us: i64) {
         let [dcid, scid] = if is_sent { ["dcid", "scid"] } else { ["scid", "dcid"] };
         for (word, role) in [(Word::Dcid, dcid), (Word::Scid, scid)] {

@@ -1,4 +1,5 @@
-//! What a log can show, and which field to switch on for the rest. "Cannot know" is never drawn as zero.
+//! What a log can show, and which fields to switch on for the rest. A cause that cannot be known is never shown as
+//! zero.
 
 use crate::dialect::LossReporting;
 use crate::fold::cause::{Cause, Causes};
@@ -71,7 +72,8 @@ pub enum Sight {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seen {
     sights: u16,
-    /// What the log says that data waits for (`*_data_blocked_updated`). A stack may state some of it and never the rest.
+    /// Causes that the log states for waiting data (`*_data_blocked_updated`). A stack may state some causes and never
+    /// others.
     stated: Causes,
 }
 
@@ -290,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_log_lacks_it_cannot_show() {
+    fn a_log_cannot_show_causes_whose_fields_it_lacks() {
         assert_eq!(nothing().cannot_show().len(), Cause::ALL.len() - 1);
         let mut log = nothing();
         [Sight::Frames, Sight::Acks, Sight::Window].into_iter().for_each(|sight| log.seen.note(sight));
@@ -316,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_log_states_is_observed_and_what_it_never_states_is_known_as_without() {
+    fn a_stated_cause_is_observed_and_statements_change_no_other_cause() {
         let mut log = nothing();
         log.seen.note(Sight::Frames);
         log.seen.note_stated(Cause::StreamFlowControl);

@@ -1,11 +1,11 @@
-//! Changes of path, validated by challenge and response or told by the log, and of keys.
+//! Changes of path: validated by challenge and response, or stated by the log.
 
 use crate::event::{Event, Word};
 use crate::fold::moment::Moment;
 use serde::{Deserialize, Serialize};
 
-/// Path validation and migration that are under way, and how often either was done. In a box of its own, as most
-/// connections stay where they are.
+/// Path validation and migration in progress, and how often either was completed. Boxed, as most connections never
+/// migrate.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Migration(Option<Box<Moves>>);
 
@@ -24,8 +24,8 @@ impl Migration {
         self.0.get_or_insert_default().challenged.get_or_insert(now);
     }
 
-    /// "Path validation succeeds when a PATH_RESPONSE frame is received that contains the data" (RFC 9000, 8.2.3). Gives
-    /// since when it was under way.
+    /// "Path validation succeeds when a PATH_RESPONSE frame is received that contains the data" (RFC 9000, 8.2.3).
+    /// Gives since when it was under way.
     pub fn respond(&mut self) -> Option<Moment> {
         let moves = self.0.as_mut()?;
         let since = moves.challenged.take()?;
@@ -33,8 +33,8 @@ impl Migration {
         Some(since)
     }
 
-    /// The log says how a migration goes: states of probing say only that it may. Gives since when one that is done was
-    /// under way.
+    /// The log states a migration state; states of probing are no migration. Gives the start of a migration that is
+    /// complete.
     pub fn state(&mut self, event: &Event, now: Moment) -> Option<Moment> {
         let state = event.word(Word::NewState);
         if state == "migration_started" {

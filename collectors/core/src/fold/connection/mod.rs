@@ -70,7 +70,7 @@ impl Handshake {
     }
 }
 
-/// How the connection ended. In a box of its own, as most that are open have not.
+/// How the connection ended. Boxed, as most open connections have no close.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Close(Option<Box<Closing>>);
 
@@ -95,7 +95,7 @@ impl Close {
         self.0.as_ref()?.since_us
     }
 
-    /// The log says that it does.
+    /// The log states the close.
     pub fn read(&mut self, event: &Event) {
         let closing = self.0.get_or_insert_default();
         closing.is_logged = true;
@@ -109,7 +109,7 @@ impl Close {
                 .find_map(|key| text(key))
                 .unwrap_or_default();
         let ordinary = ["graceful", "destructor"].iter().any(|word| reason.starts_with(word));
-        // mvfst prints two or three: the first that is not the ordinary end is the reason (quic_trace.md 1.4).
+        // mvfst logs two or three reasons: the first that is not an ordinary end counts (quic_trace.md 1.4).
         if closing.reason.is_empty()
             || (!ordinary && ["graceful", "destructor"].iter().any(|word| closing.reason.starts_with(word)))
         {
@@ -131,7 +131,7 @@ impl Close {
         !reason.is_empty() && !ordinary.iter().any(|word| reason.starts_with(word))
     }
 
-    /// The log says that it did.
+    /// The log states the close.
     pub fn is_logged(&self) -> bool {
         self.0.as_ref().is_some_and(|closing| closing.is_logged)
     }
@@ -145,7 +145,7 @@ impl Close {
     }
 }
 
-/// What retention asks of a connection.
+/// Facts about a connection that retention decides by.
 #[derive(Clone, Copy, Debug, Default)]
 #[expect(missing_docs, reason = "named after the columns")]
 pub struct Outcome {

@@ -30,13 +30,13 @@ impl Traffic {
         self.bytes_sent = self.bytes_sent.saturating_add(bytes);
     }
 
-    /// What it was.
+    /// Counts a sent packet by its content.
     pub fn sort(&mut self, is_pure_ack: bool, has_data: bool) {
         self.pure_acks_sent += u64::from(is_pure_ack);
         self.data_packets_sent += u64::from(has_data);
     }
 
-    /// What its data repeats.
+    /// Counts a sent packet with data that had been sent before.
     pub fn repeat(&mut self, repetition: Repetition) {
         self.retransmitted_packets += u64::from(repetition.is_again());
     }

@@ -3,7 +3,7 @@
 use crate::event::{Event, Word};
 use serde::{Deserialize, Serialize};
 
-/// The version, as far as the log has said it: that which was chosen, else that of the latest packet with a long header.
+/// The version, as far as the log shows it: the chosen one, else that of the latest packet with a long header.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct SpokenVersion {
     of_packet: Option<u32>,
@@ -21,14 +21,14 @@ impl SpokenVersion {
         }
     }
 
-    /// The log says which version the two chose (RFC 9368), or began with.
+    /// The log states the version that the endpoints chose (RFC 9368), or began with.
     pub fn told(&mut self, event: &Event) {
         if let Some(version) = ["chosen_version", "quic_version"].iter().find_map(|key| told(event, key)) {
             self.chosen = Some(version);
         }
     }
 
-    /// Column `quic_version`: hex without leading zeros, empty where nobody says it.
+    /// Column `quic_version`: hex without leading zeros, empty where it is not known.
     pub fn text(&self) -> String {
         self.chosen.or(self.of_packet).map_or_else(String::new, |version| format!("{version:x}"))
     }

@@ -1,4 +1,4 @@
-//! 0-RTT: what became of it, and how long a request waited to be readable.
+//! 0-RTT: whether it was accepted, and how long a request waited for keys.
 
 use crate::event::{Event, Word};
 use serde::{Deserialize, Serialize};
@@ -50,7 +50,7 @@ impl ZeroRtt {
         self.is_accepted = true;
     }
 
-    /// What became of early data can be told from this log.
+    /// This log shows whether early data was accepted.
     pub fn is_readable(&self) -> bool {
         self.has_types
     }
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn early_data_that_was_buffered_waited_and_that_was_dropped_came_again() {
+    fn buffered_early_data_waited_and_dropped_early_data_was_sent_again() {
         for (is_dropped, kind) in [(false, "0RTT"), (true, "1RTT")] {
             let mut early = ZeroRtt::default();
             early.unreadable(&packet("0RTT"), 10, is_dropped);

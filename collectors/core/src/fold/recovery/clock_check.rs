@@ -1,11 +1,13 @@
-//! Did the log's clock make a step while a packet was on its way? A stack measures round trips by a clock that makes none, and
-//! states them: where the times of the records give a sample that is longer, and they were silent for as long, it did; and
-//! where they give a shorter one. So it did where a loss timer does not fire in time.
+//! Did the log's clock make a step while a packet was on its way?
+//!
+//! A stack measures round trips by a monotonic clock and states them. The log's clock made a step forward where the
+//! records' times give a longer sample than the stated one and no record was written for as long, and a step back where
+//! they give a shorter one. It also made a step where a loss timer does not fire in time.
 
 use crate::fold::TURN_US;
 use serde::{Deserialize, Serialize};
 
-/// The newest sample, measured and stated, and what else tells of the clock.
+/// The newest sample, measured and stated, and the other evidence of clock steps.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ClockCheck(Option<Box<Samples>>);
 
@@ -15,15 +17,16 @@ struct Samples {
     first_us: Option<i64>,
     /// When a packet of the handshake came last.
     handshake_us: Option<i64>,
-    /// Since when the clock seems to have made a step, and when it did: the pair may not be one, where others stand beside it.
+    /// The times between which the clock seems to have made a step. The measured and the stated sample may be of
+    /// different packets, so the suspicion is dropped when a later pair fits.
     suspected: Option<(i64, i64)>,
-    /// The sample that is stated now may be of an acknowledgement that came earlier, and could not be read until now.
+    /// The stated sample may be of an acknowledgement that came earlier and could not be decrypted until now.
     is_late: bool,
     /// The acknowledgement of the newest sample.
     measured: Option<Overdue>,
-    /// What the log states since, and when it does.
+    /// The stated sample, and when the log states it.
     stated: Option<(i64, i64)>,
-    /// There are several of either, any of which may be a pair.
+    /// There are several measured or stated samples: it is not known which of them belong together.
     are_many: bool,
     /// How long the peer held the newest acknowledgement back, as it says.
     held_us: i64,
@@ -32,20 +35,20 @@ struct Samples {
     timer: LossTimer,
 }
 
-/// Whether stated samples have in them how long the peer held an acknowledgement back (RFC 9002, 5.3: they have; quic-go
-/// leaves it out where the rest is no less than the least sample).
+/// Whether stated samples include the peer's acknowledgement delay (RFC 9002, 5.3: `latest_rtt` does; quic-go subtracts
+/// the delay where the rest is no less than the minimum RTT).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 enum WithDelay {
-    /// No sample has told.
+    /// No sample has shown it yet.
     #[default]
     Unknown,
-    /// All that told have it.
+    /// All samples that show it include the delay.
     Always,
-    /// Some have not.
+    /// Some sample does not include it.
     NotAlways,
 }
 
-/// Long times without a record, from when until when: the oldest first, each shorter than the one before.
+/// Long times without a record, as start and end: the oldest first, each shorter than the one before.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Silences(Vec<(i64, i64)>);
 
@@ -56,7 +59,8 @@ struct LossTimer {
     has_fired: bool,
 }
 
-/// A packet of ours that is acknowledged: when it went out, when that is, and how long the peer held it back, as it says.
+/// A packet of ours that is acknowledged: when it was sent, when it is acknowledged, and the acknowledgement delay that
+/// the peer states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "above")]
 pub struct Overdue {
@@ -66,12 +70,13 @@ pub struct Overdue {
 }
 
 impl Overdue {
-    /// By how much the round trip that the times give is longer than the stated one.
+    /// By how much the round trip by the records' times is longer than the stated one.
     fn apart_us(&self, stated_us: i64) -> i64 {
         self.now_us.saturating_sub(self.sent_us).saturating_sub(stated_us)
     }
 
-    /// The same, at least: some stacks state a sample without what the peer held back, however long that was.
+    /// The least such difference: some stacks subtract the peer's acknowledgement delay from the sample that they
+    /// state.
     fn least_apart_us(&self, stated_us: i64) -> i64 {
         self.apart_us(stated_us).saturating_sub(self.delay_us)
     }
@@ -85,10 +90,11 @@ impl Overdue {
     }
 }
 
-/// Stated and measured samples are at most so far apart, us: what an acknowledgement may be held back, and nearly as much again.
+/// Without a clock step, stated and measured samples differ by this at most, us: the default max_ack_delay of 25 ms
+/// (RFC 9000, 18.2) and nearly as much again.
 pub const STEP_US: i64 = 45_000;
 
-/// So many silences are remembered: more of them, each shorter than the one before, hardly lie within one round trip.
+/// Silences that are remembered. More than these, each shorter than the one before, hardly fit into one round trip.
 const SILENCES: usize = 8;
 
 impl Silences {
@@ -100,12 +106,12 @@ impl Silences {
         self.0.push((until_us.saturating_sub(us), until_us));
     }
 
-    /// The longest that ends after `since_us`: how long it is, 0 where there is none.
+    /// Length of the longest silence that ends after `since_us`; 0 where there is none.
     fn longest_since(&self, since_us: i64) -> i64 {
         self.0.iter().find(|(_, until_us)| *until_us > since_us).map_or(0, |silence| length_us(*silence))
     }
 
-    /// Between these moments nothing was logged, but for a turn at each end.
+    /// The newest silence fills the time between these moments, up to [`TURN_US`] at each end.
     fn is_all_between(&self, from_us: i64, to_us: i64) -> bool {
         let is_a_turn = |us: i64| (0..=TURN_US).contains(&us);
         self.0.last().is_some_and(|(since_us, until_us)| {
@@ -113,7 +119,7 @@ impl Silences {
         })
     }
 
-    /// The one that had this moment in it.
+    /// The silence that contains this moment.
     fn around(&self, at_us: i64) -> Option<(i64, i64)> {
         self.0.iter().copied().find(|(since_us, until_us)| (*since_us..*until_us).contains(&at_us))
     }
@@ -124,7 +130,7 @@ fn length_us((since_us, until_us): (i64, i64)) -> i64 {
 }
 
 impl WithDelay {
-    /// The times of the records gave a sample that was longer than the stated one by `apart_us`.
+    /// The sample by the records' times was longer than the stated one by `apart_us`.
     fn learn(&mut self, apart_us: i64, delay_us: i64) {
         if delay_us < 2 * TURN_US {
             return;
@@ -142,8 +148,8 @@ impl ClockCheck {
         self.0.get_or_insert_default()
     }
 
-    /// When application data was acknowledged first: what went out before, the peer may have held until the handshake was
-    /// over.
+    /// When application data was acknowledged first: the peer may have held the acknowledgement of earlier packets back
+    /// until the handshake was complete.
     pub fn first_us(&self) -> Option<i64> {
         self.0.as_ref().and_then(|samples| samples.first_us)
     }
@@ -153,7 +159,7 @@ impl ClockCheck {
         self.samples().handshake_us = Some(now_us);
     }
 
-    /// A packet that went out then is acknowledged now, and is the newest of its number space that is.
+    /// A packet that was sent at `sent_us` is acknowledged now; it is the newest of those that this acknowledges.
     pub fn measure(&mut self, sent_us: i64, now_us: i64, is_application: bool) {
         let samples = self.samples();
         let overdue = Overdue { sent_us, now_us, delay_us: samples.held_us };
@@ -162,7 +168,8 @@ impl ClockCheck {
             let has_keys_now = samples.handshake_us.is_some_and(|came_us| now_us.saturating_sub(came_us) <= TURN_US);
             samples.is_late |= has_keys_now && samples.is_of_handshake(&overdue);
         }
-        // Of several of an instant, any may be the one whose sample is stated: the newest packet's is the shortest.
+        // Where one instant has several, any may be the packet whose sample is stated; the newest packet's is the
+        // shortest.
         samples.are_many |= samples.measured.is_some();
         let is_newer = samples.measured.is_none_or(|last| last.now_us != now_us || last.sent_us < sent_us);
         if is_newer {
@@ -170,7 +177,7 @@ impl ClockCheck {
         }
     }
 
-    /// The log states a new sample. Of several of an instant, the longest is nearest to what the records give.
+    /// The log states a new sample. Where one instant has several, the longest is nearest to what the records give.
     pub fn state(&mut self, sample_us: i64, now_us: i64) {
         let samples = self.samples();
         samples.are_many |= samples.stated.is_some();
@@ -203,7 +210,7 @@ impl ClockCheck {
         }
     }
 
-    /// The instant is over: gives between which times the clock made a step, if it did.
+    /// The instant is over: gives the times between which the clock made a step, if it did.
     pub fn step(&mut self, now_us: i64) -> Option<(i64, i64)> {
         let samples = self.0.as_deref_mut()?;
         samples.confirmed_step(now_us).or_else(|| {
@@ -214,18 +221,19 @@ impl ClockCheck {
 }
 
 impl Samples {
-    /// The peer may have held what went out before the first acknowledgement until the handshake was over.
+    /// The packet was sent before application data was acknowledged first, see [`ClockCheck::first_us`].
     fn is_of_handshake(&self, overdue: &Overdue) -> bool {
         self.first_us.is_none_or(|first_us| overdue.sent_us < first_us)
     }
 
-    /// Compares what is stated with what is measured beside it.
+    /// Compares the stated sample with the measured one beside it.
     fn compare(&mut self) {
         let is_late = std::mem::take(&mut self.is_late);
         let (Some((stated_us, at_us)), Some(overdue)) = (self.stated, self.measured) else { return };
         let is_torn = !self.is_of_handshake(&overdue) && self.silences.is_all_between(at_us, overdue.now_us);
         if at_us.abs_diff(overdue.now_us) > TURN_US.unsigned_abs() && !is_torn {
-            // The older one is another's. quic-go states a sample before the packet that gives it.
+            // They are of different packets: the older one is dropped. quic-go logs a sample before the packet that
+            // gives it.
             self.are_many = false;
             if at_us < overdue.now_us {
                 self.stated = None;
@@ -240,8 +248,8 @@ impl Samples {
         let surely_us = if self.with_delay == WithDelay::Always { apart_us } else { least_us };
         let is_silent = self.silences.longest_since(overdue.sent_us).saturating_add(TURN_US) >= least_us;
         let is_long = surely_us > STEP_US && is_silent && !is_late;
-        // No stack measures more than what passed: the clock was set back within a longer silence. A sample that is stated at
-        // another time may be of a packet before.
+        // No sample is longer than the time that really passed, so the log's clock was set back. A sample that is
+        // stated at another time may be of an earlier packet.
         let is_short = apart_us < -STEP_US && !self.are_many && at_us == overdue.now_us;
         if !is_long && !is_short {
             let is_what_seemed_apart = |(_, told_us): &mut (i64, i64)| *told_us == at_us || *told_us == overdue.now_us;
@@ -250,7 +258,7 @@ impl Samples {
             return;
         }
         self.are_many = at_us != overdue.now_us;
-        // The newer one may have another that fits.
+        // The newer one may still find its partner.
         if at_us <= overdue.now_us {
             self.stated = None;
         }
@@ -264,7 +272,8 @@ impl Samples {
         self.suspected.take_if(|(_, at_us)| now_us.saturating_sub(*at_us) > TURN_US)
     }
 
-    /// The timer should have fired in a silence, and has not, though the stack runs again: for the stack no such time passed.
+    /// The timer was due in a silence and did not fire, though the stack runs again: that time did not pass for the
+    /// stack.
     fn step_by_timer(&mut self, now_us: i64) -> Option<(i64, i64)> {
         let due_us = self.timer.due_us.filter(|_| self.timer.has_fired)?;
         let (from_us, until_us) = self.silences.around(due_us)?;
@@ -303,7 +312,7 @@ mod tests {
         step_since(check, acked_ms)
     }
 
-    /// Since when the clock made a step, as the end of an instant and of the turn behind it tell.
+    /// Since when the clock made a step: asked at the end of the instant, and again after [`TURN_US`].
     fn step_since(check: &mut ClockCheck, now_ms: i64) -> Option<i64> {
         let found = check.step(now_ms * MS).or_else(|| check.step(now_ms * MS + TURN_US + 1));
         found.map(|(since_us, until_us)| {
@@ -312,8 +321,8 @@ mod tests {
         })
     }
 
-    /// A packet that goes out at 100 ms after a silence of `silent_ms` within its way, is acknowledged at `acked_ms`, held
-    /// back for `held_ms`, with a stated sample of 40 ms.
+    /// A packet goes out at 100 ms and is acknowledged at `acked_ms`, after a silence of `silent_ms`, with an
+    /// acknowledgement delay of `held_ms` and a stated sample of 40 ms.
     fn step(silent_ms: u64, acked_ms: i64, held_ms: i64) -> Option<i64> {
         let mut check = after_a_round_trip();
         pass(&mut check, silent_ms, acked_ms);
@@ -328,19 +337,19 @@ mod tests {
         assert_eq!(
             step(80, 440, 0),
             None,
-            "the records were not silent for so long: a queue, or another packet's sample"
+            "the silence was too short: there was a queue, or the sample is another packet's"
         );
         assert_eq!(step(340, 440, 300), None, "the peer held it back");
     }
 
     #[test]
-    fn a_shorter_silence_behind_it_hides_no_step() {
+    fn a_shorter_silence_after_a_longer_one_hides_no_step() {
         let mut check = after_a_round_trip();
         pass(&mut check, 300, 400);
         pass(&mut check, 60, 460);
         assert_eq!(acknowledge(&mut check, 100, 460, 60), Some(100_000));
         pass(&mut check, 70, 540);
-        assert_eq!(acknowledge(&mut check, 470, 540, 70), None, "the next packet went out behind it");
+        assert_eq!(acknowledge(&mut check, 470, 540, 70), None, "the next packet was sent after it");
     }
 
     #[test]
@@ -356,11 +365,11 @@ mod tests {
         assert_eq!(check.step(139 * MS), None);
         pass(&mut check, 300, 500);
         check.measure(100 * MS, 500 * MS, true);
-        assert_eq!(step_since(&mut check, 500), None, "it was another's: records came between");
+        assert_eq!(step_since(&mut check, 500), None, "records came between: it is another packet's sample");
     }
 
     #[test]
-    fn what_is_stated_belongs_to_the_acknowledgement_beside_it() {
+    fn a_stated_sample_belongs_to_the_acknowledgement_beside_it() {
         let mut check = after_a_round_trip();
         let mut told = |sent_ms: i64, acked_ms: i64, silent_ms: u64| {
             pass(&mut check, silent_ms, acked_ms);
@@ -370,7 +379,7 @@ mod tests {
             check.step(acked_ms * MS + 14)
         };
         assert_eq!(told(100, 300, 180), None);
-        assert_eq!(told(400, 440, 60), None, "not the 200 ms of the one before, in which the log was silent");
+        assert_eq!(told(400, 440, 60), None, "the 200 ms of the packet before, with its silence, do not count");
         assert_eq!(told(500, 700, 180), None);
     }
 
@@ -380,15 +389,15 @@ mod tests {
         assert_eq!(acknowledge(&mut check, 100, 110, 80), Some(100_000));
         assert_eq!(acknowledge(&mut check, 200, 210, 30), None);
         check.measure(300 * MS, 500 * MS, true);
-        assert_eq!(acknowledge(&mut check, 400, 500, 200), None, "of two packets it is the older one's");
+        assert_eq!(acknowledge(&mut check, 400, 500, 200), None, "it is the older packet's");
         check.state(200 * MS, 599 * MS);
         assert_eq!(check.step(599 * MS), None);
         check.measure(580 * MS, 600 * MS, true);
-        assert_eq!(step_since(&mut check, 600), None, "stated before: it may be another's");
+        assert_eq!(step_since(&mut check, 600), None, "it was stated before: it may be another packet's");
     }
 
     #[test]
-    fn of_a_burst_of_acknowledgements_some_have_no_sample() {
+    fn some_acknowledgements_of_a_burst_have_no_sample() {
         let mut check = after_a_round_trip();
         pass(&mut check, 400, 1_000);
         check.measure(100 * MS, 1_000 * MS, true);
@@ -400,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_shows_whether_its_samples_have_the_delay_in_them() {
+    fn a_log_shows_whether_its_samples_include_the_delay() {
         let apart_by = |has_delay: bool| {
             let mut check = after_a_round_trip();
             check.hold(20 * MS);
@@ -424,14 +433,18 @@ mod tests {
             step_since(&mut check, 400)
         };
         assert_eq!(handshake(false), Some(0));
-        assert_eq!(handshake(true), None, "it came earlier, and could not be read before the handshake was over");
+        assert_eq!(
+            handshake(true),
+            None,
+            "it came earlier, and could not be decrypted before the handshake was complete"
+        );
         let mut check = ClockCheck::default();
         pass(&mut check, 300, 400);
         assert_eq!(acknowledge(&mut check, 0, 400, 100), Some(0), "keys were there");
     }
 
     #[test]
-    fn of_two_acknowledgements_of_an_instant_the_sample_may_be_either_s() {
+    fn a_sample_may_be_of_either_of_two_acknowledgements_of_an_instant() {
         let mut check = after_a_round_trip();
         pass(&mut check, 300, 400);
         check.measure(360 * MS, 400 * MS, false);
@@ -450,8 +463,8 @@ mod tests {
             check.step(300 * MS).or_else(|| check.step(now_ms * MS))
         };
         assert_eq!(timer(true, 180, 310), Some((120_000, 300_000)));
-        assert_eq!(timer(true, 180, 301), None, "the process may have slept, and does one thing after the other");
-        assert_eq!(timer(true, 90, 310), None, "there were records when it was due: they do not tell all");
+        assert_eq!(timer(true, 180, 301), None, "the process may have slept and may still fire the timer");
+        assert_eq!(timer(true, 90, 310), None, "the silence after it was due is too short");
         assert_eq!(timer(false, 180, 310), None, "this log may never say that it fires");
     }
 

@@ -1,8 +1,9 @@
-//! Packets that the log does not show: numbers between two that it does.
+//! Packets that the log does not show: gaps in its packet numbers.
 //!
-//! A number that is not there proves nothing: stacks pass over numbers to catch acknowledgements of what was never sent
-//! (RFC 9000, 21.4), and what the peer sent may have been lost on its way. An acknowledgement proves it: who received
-//! a packet names it, so a named number that the log does not show is a record that is missing.
+//! A gap alone does not prove that a record is missing: stacks skip numbers to detect optimistic acknowledgements (RFC
+//! 9000, 21.4), and a packet of the peer may have been lost on its way. An acknowledgement proves it: a receiver
+//! acknowledges only packets that it received, so an acknowledged number without a record means that the record is
+//! missing.
 
 use crate::crossed::Bound;
 use crate::limits::HOLES;
@@ -18,9 +19,9 @@ pub struct Hole {
     pub to: u64,
     /// When the packet before the first was logged.
     pub after_us: i64,
-    /// When the packet after the last was.
+    /// When the packet after the last was logged.
     pub before_us: i64,
-    /// When they were acknowledged: then records are missing.
+    /// When the packets were acknowledged, which proves that their records are missing.
     pub acked_us: Option<i64>,
 }
 
@@ -37,7 +38,8 @@ impl Hole {
 pub struct Holes {
     newest: Option<(u64, i64)>,
     list: VecDeque<Hole>,
-    /// Numbers behind the newest that were acknowledged, and when. In a box of its own, as most connections have none.
+    /// Acknowledged numbers beyond the newest logged one, and when they were acknowledged. Boxed, as most connections
+    /// have none.
     ahead: Option<Box<(u64, u64, i64)>>,
 }
 
@@ -61,7 +63,7 @@ impl Holes {
         None
     }
 
-    /// Of those up to `last` that were acknowledged before any packet behind them was logged.
+    /// The numbers up to `last` that were acknowledged before any later packet was logged.
     fn were_acknowledged(&mut self, last: u64) -> Option<Hole> {
         let (from, to, acked_us) = *self.ahead.take()?;
         let mut proven = None;
@@ -91,7 +93,7 @@ impl Holes {
         self.replace(at, hole, number, number, None);
     }
 
-    /// Puts what lies beside `[from, to]` of the hole at `at` in its place, and `middle` between.
+    /// Splits the hole at `at`: keeps the parts before and after `[from, to]`, and puts `middle` between them.
     fn replace(&mut self, at: usize, hole: Hole, from: u64, to: u64, middle: Option<Hole>) {
         let before = (hole.from < from).then(|| Hole { to: from - 1, ..hole });
         let after = (to < hole.to).then(|| Hole { from: to + 1, ..hole });
@@ -101,14 +103,14 @@ impl Holes {
         }
     }
 
-    /// `[from, to]` is acknowledged: calls `proven` with each part of a hole in it that was not.
+    /// `[from, to]` is acknowledged: calls `proven` with each part of a hole in it that was not acknowledged before.
     pub fn acknowledge(&mut self, from: u64, to: u64, now_us: i64, mut proven: impl FnMut(Hole)) {
         if let Some((newest, _)) = self.newest.filter(|(newest, _)| *newest < to)
             && self.ahead.as_ref().is_none_or(|ahead| ahead.1 <= newest)
         {
             self.ahead = Some(Box::new((from.max(newest + 1), to, now_us)));
         }
-        // Nearly all acknowledge what came after the last hole.
+        // Nearly all acknowledgements are of packets after the last hole.
         let mut at = match self.list.back() {
             Some(last) if last.to >= from => self.list.partition_point(|hole| hole.to < from),
             _ => return,
@@ -128,13 +130,13 @@ impl Holes {
         }
     }
 
-    /// Holes behind packet `number`, in order.
+    /// Holes with numbers above `number`, in order.
     pub fn behind(&self, number: u64) -> impl Iterator<Item = &Hole> {
         let at = self.list.partition_point(|hole| hole.to <= number);
         self.list.range(at..)
     }
 
-    /// What went out in packet `number` is known: it is no hole any more. Gives the time of its acknowledgement.
+    /// The content of packet `number` is known, so it is removed from its hole. Gives it as a hole of one packet.
     pub fn take(&mut self, number: u64) -> Option<Hole> {
         let at = self.list.partition_point(|hole| hole.to < number);
         let hole = self.list.get(at).copied().filter(|hole| hole.from <= number)?;
@@ -189,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_acknowledged_before_a_packet_behind_it_is_logged_is_missing_when_one_is() {
+    fn a_packet_acknowledged_beyond_the_newest_is_missing_once_a_later_one_is_logged() {
         let mut holes = holes(&[0, 1]);
         assert_eq!(proven(&mut holes, 0, 2), [], "the packet may be the next");
         assert_eq!(holes.see(2, 9), None);
@@ -202,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn what_went_out_is_taken_out() {
+    fn a_packet_whose_content_is_known_leaves_its_hole() {
         let mut holes = holes(&[0, 5]);
         assert_eq!(holes.behind(0).count(), 1);
         assert_eq!(holes.take(2).map(|hole| (hole.from, hole.to)), Some((2, 2)));
@@ -212,10 +214,10 @@ mod tests {
     }
 
     #[test]
-    fn there_are_so_many_at_most() {
+    fn the_number_of_holes_is_bounded() {
         let mut holes = crosses(Bound::Holes, || holes(&(0..3000).map(|number| number * 9).collect::<Vec<_>>()));
         assert_eq!(holes.list.len(), HOLES);
-        // Every other part of one is acknowledged: what is split is bounded too.
+        // Every other number is acknowledged: the split parts are bounded too.
         for number in (0..27_000).step_by(2) {
             holes.acknowledge(number, number, 0, |_| ());
         }

@@ -60,9 +60,9 @@ impl SpaceKind {
 /// Packets were acknowledged that had not been.
 #[derive(Clone, Debug)]
 pub struct Acked {
-    /// They.
+    /// The packets.
     pub packets: Vec<Acknowledged>,
-    /// Where they were sent.
+    /// Their number space.
     pub space_id: SpaceId,
     /// The series of probe timeouts that this answered.
     pub answered: Option<Answered>,
@@ -91,9 +91,9 @@ pub struct NamedPackets {
 pub struct Lost {
     /// Those of them that were on their way.
     pub packets: Vec<Sent>,
-    /// Largest acknowledged number then.
+    /// Largest number that had been acknowledged.
     pub largest_acked: Option<u64>,
-    /// A probe brought it to light.
+    /// The answer to a probe showed the loss.
     pub is_by_probe: bool,
 }
 
@@ -124,13 +124,13 @@ pub struct Recovery {
     clock: ClockCheck,
 }
 
-/// Round trips for which a packet that others overtook may still be waited for.
+/// A packet below the largest acknowledged one counts as unanswered for so many round trips.
 const TIMEOUTS: i64 = 10;
 
 impl Recovery {
     fn space(&mut self, space_id: SpaceId) -> &mut Space {
         let at = self.spaces.iter().position(|(known, _)| *known == space_id).unwrap_or_else(|| {
-            // Few, each of which is large.
+            // There are few spaces, and each is large.
             self.spaces.reserve_exact(1);
             self.spaces.push((space_id, Space::default()));
             self.spaces.len() - 1
@@ -138,20 +138,20 @@ impl Recovery {
         &mut self.spaces[at].1
     }
 
-    /// The log's clock may have made a step in a silence of `gap_us`: round trips of application data are stated, and no
-    /// timeout makes them doubtful.
+    /// The log's clock may have made a step in a silence of `gap_us`: round trips of application data are stated, and
+    /// no timeout makes them doubtful.
     pub fn can_tell_step(&self, gap_us: i64) -> bool {
         gap_us >= STEP_US && self.clock.first_us().is_some() && self.rtt.is_stated() && !self.probe.is_running()
     }
 
-    /// When the packet of application data with that number went out, if it is not acknowledged, and its round trip tells
-    /// of the log's clock.
+    /// When the packet of application data with that number was sent, if it is in flight and its round trip can show a
+    /// clock step.
     pub fn on_its_way_since(&self, number: u64) -> Option<i64> {
         let (_, space) = self.spaces.iter().find(|(space_id, _)| space_id.kind == SpaceKind::Application)?;
         space.on_its_way_since(number).filter(|sent_us| Some(*sent_us) >= self.clock.first_us())
     }
 
-    /// A packet number of ours was used. Gives packets before it that the log does not show, and that had been acknowledged.
+    /// We sent a packet with this number. Gives the packets right before it that were acknowledged and have no record.
     pub fn number(&mut self, space_id: SpaceId, number: u64, now_us: i64) -> Option<Hole> {
         self.space(space_id).number(number, now_us)
     }
@@ -161,7 +161,7 @@ impl Recovery {
         self.space(space_id).unsent().behind(number).copied().collect()
     }
 
-    /// What packet `number`, which the log does not show, carried is known: gives what is known of its time.
+    /// The content of packet `number`, which has no record, is known: gives what is known of its time.
     pub fn take_unsent(&mut self, space_id: SpaceId, number: u64) -> Option<Hole> {
         self.space(space_id).unsent_mut().take(number)
     }
@@ -176,7 +176,7 @@ impl Recovery {
         !self.space(space_id).unreceived().are_none()
     }
 
-    /// Some has not come since the last acknowledgement of anything new.
+    /// A packet of the peer is missing since the last acknowledgement of anything new.
     fn is_any_unreceived_since_news(&self, space_id: SpaceId) -> bool {
         let space = self.spaces.iter().find(|(known, _)| *known == space_id);
         let last = space.and_then(|(_, space)| space.unreceived().last());
@@ -205,7 +205,7 @@ impl Recovery {
         !is_newest && self.space(space_id).is_imputed(number)
     }
 
-    /// The record of such a packet comes late; true when it is acknowledged.
+    /// The record of an imputed packet comes late; true when the packet is acknowledged.
     pub fn replace_imputed(&mut self, space_id: SpaceId, packet: Sent) -> bool {
         self.space(space_id).replace_imputed(packet)
     }
@@ -246,7 +246,8 @@ impl Recovery {
         self.packets_of(ranges)
     }
 
-    /// An ACK frame came. In a log whose rows tell of recovery (`has_rows`) they alone end it, where they do.
+    /// An ACK frame came. In a log whose rows state recovery (`has_rows`), only such rows end a recovery period, unless
+    /// it is known that no row does.
     pub fn acknowledge(
         &mut self,
         now_us: i64,
@@ -266,7 +267,7 @@ impl Recovery {
         NamedPackets { acked, missing }
     }
 
-    /// A packet that the log does not show was sent, and had been acknowledged.
+    /// A packet that the log does not show was imputed; it had been acknowledged already.
     pub fn acknowledge_imputed(&mut self, now_us: i64, space_id: SpaceId, number: u64) -> Option<Acked> {
         let mut newly = Vec::new();
         self.space(space_id).acknowledge(number, number, &mut newly);
@@ -288,8 +289,8 @@ impl Recovery {
         }
         let is_behind_lost = self.probe.is_running() && self.is_any_unreceived_since_news(space_id);
         acked.answered = self.probe.acknowledged(now_us, &acked.packets, is_behind_lost);
-        // "A recovery period ends and the sender enters congestion avoidance when a packet sent during the recovery period
-        // is acknowledged" (RFC 9002, 7.3.2).
+        // "A recovery period ends and the sender enters congestion avoidance when a packet sent during the recovery
+        // period is acknowledged" (RFC 9002, 7.3.2).
         if let Some(since_us) = self.period.since_us()
             && (!has_rows || self.period.is_by_packet())
             && acked.packets.iter().any(|acked| acked.packet.time_us > since_us)
@@ -315,7 +316,7 @@ impl Recovery {
         self.probe.lose(stream_id);
     }
 
-    /// Packets were lost, by what `kind` says of them, if it says anything.
+    /// Packets were lost; `kind` is their number space, where it is known.
     pub fn count_lost(&mut self, packets: u64, bytes: u64, kind: Option<SpaceKind>) {
         self.losses.packets = self.losses.packets.saturating_add(packets);
         self.losses.bytes = self.losses.bytes.saturating_add(bytes);
@@ -327,7 +328,8 @@ impl Recovery {
         *of_kind = of_kind.saturating_add(packets);
     }
 
-    /// Packets are taken for lost, as their data goes out again; a counter of the log's outranks that.
+    /// Packets are taken for lost because their data is sent again. They do not count where the log states its own
+    /// counter.
     pub fn count_inferred(&mut self, packets: u64, bytes: u64) {
         if !self.losses.is_stated {
             self.count_lost(packets, bytes, Some(SpaceKind::Application));
@@ -345,7 +347,8 @@ impl Recovery {
         self.losses.spurious += 1;
     }
 
-    /// Packets on their way that carried what goes out again of a stream, `[from, to)`, with their places.
+    /// Unacknowledged packets, with their number spaces, that carried any of the bytes `[from, to)` of a stream, which
+    /// are sent again.
     pub fn carriers(&self, chunk: &Chunk, to: u64) -> Vec<(SpaceId, Sent)> {
         let of = |(space_id, space): &(SpaceId, Space)| {
             let carriers = space.carriers(chunk.stream_id, chunk.from, to);
@@ -359,8 +362,8 @@ impl Recovery {
         self.space(space_id).repeat(number);
     }
 
-    /// Keys were discarded: "the sender MUST discard all recovery state associated with those packets and MUST remove them
-    /// from the count of bytes in flight" (RFC 9002, 6.4). Gives the bytes of each path.
+    /// Keys were discarded: "the sender MUST discard all recovery state associated with those packets and MUST remove
+    /// them from the count of bytes in flight" (RFC 9002, 6.4). Gives the bytes of each path.
     pub fn discard(&mut self, kind: SpaceKind) -> Vec<(u64, u64)> {
         let of_kind = self.spaces.iter_mut().filter(|(space_id, _)| space_id.kind == kind);
         of_kind.map(|(space_id, space)| (space_id.path, space.discard())).collect()
@@ -376,14 +379,14 @@ impl Recovery {
         self.period.end()
     }
 
-    /// A packet that was sent then was lost: "no reaction if already in a recovery period", which is asked of the time the
-    /// lost packet was sent (RFC 9002, B.6). One sent after the period began starts another.
+    /// Packets were lost: there is "no reaction if already in a recovery period", which depends on when the lost packet
+    /// was sent (RFC 9002, B.6). The loss of a packet that was sent after the period began ends it and starts another.
     pub fn end_period_before(&mut self, lost: &[Sent]) -> Option<PeriodOver> {
         let since_us = self.period.since_us()?;
         lost.iter().any(|packet| packet.time_us > since_us).then(|| self.period.end()).flatten()
     }
 
-    /// No row tells when a recovery period is over: acknowledgements do.
+    /// No row states when a recovery period is over: acknowledgements end it.
     pub fn period_ends_by_packet(&mut self) {
         self.period.ends_by_packet();
     }
@@ -398,7 +401,7 @@ impl Recovery {
         self.period.since_us().is_some()
     }
 
-    /// For logs without timer events: as long as a probe timeout has passed since "time_of_last_ack_eliciting_packet"
+    /// For logs without timer events: a whole probe timeout has passed since "time_of_last_ack_eliciting_packet"
     /// (RFC 9002, A.8), and something is unanswered.
     pub fn was_silent(&self, now_us: i64, has_rows_in_flight: bool) -> bool {
         let (Some(sent), Some(timeout)) = (self.probe.elicited_us(), self.rtt.probe_timeout_us()) else { return false };
@@ -413,8 +416,8 @@ impl Recovery {
         self.probe.news_us().is_none_or(|news| now_us.saturating_sub(news) > longest)
     }
 
-    /// Something that elicits an acknowledgement went out and nothing new was acknowledged since. Rows without packet
-    /// numbers know only whether anything is in flight.
+    /// An ack-eliciting packet was sent and nothing new was acknowledged since. Rows without packet numbers show only
+    /// whether anything is in flight.
     fn is_unanswered(&self, now_us: i64, has_rows_in_flight: bool) -> bool {
         let timeouts = self.rtt.smoothed_us().unwrap_or(INITIAL_RTT_US).saturating_mul(TIMEOUTS);
         let since_us = now_us.saturating_sub(timeouts);
@@ -454,7 +457,8 @@ impl Recovery {
         self.clock.fire_timer();
     }
 
-    /// At the end of an instant: the log's clock made a step while a packet was on its way. Gives between which times.
+    /// At the end of an instant: gives the times between which the log's clock made a step while a packet was on its
+    /// way.
     pub fn clock_step(&mut self, now_us: i64) -> Option<(i64, i64)> {
         self.clock.step(now_us)
     }
@@ -464,7 +468,8 @@ impl Recovery {
         self.clock.pass(us, until_us);
     }
 
-    /// The peer says how long it held an acknowledgement back: as far as that is believed, and as it says.
+    /// The peer states an acknowledgement delay: `ack_delay_us` is as much of it as is believed, `told_us` the stated
+    /// value.
     pub fn held_back(&mut self, ack_delay_us: i64, told_us: i64, now_us: i64) {
         self.rtt.held_back(ack_delay_us, now_us);
         self.clock.hold(told_us);
@@ -485,12 +490,13 @@ impl Recovery {
         &self.probe
     }
 
-    /// Something new had been acknowledged within a turn.
+    /// Something new was acknowledged within the last [`TURN_US`].
     pub fn is_by_ack(&self, now_us: i64) -> bool {
         self.probe.news_us().is_some_and(|news| now_us.saturating_sub(news) <= TURN_US)
     }
 
-    /// Since when something is on its way, silent, or was acknowledged last: nothing can begin before.
+    /// The earliest of: the oldest packet that waits for an acknowledgement, the start of a series of probe timeouts,
+    /// the last new acknowledgement. No condition that is found later can begin before this.
     pub fn certain_us(&mut self) -> Option<i64> {
         let oldest = self.spaces.iter_mut().filter_map(|(_, space)| space.oldest_us());
         oldest.chain(self.probe.since_us()).chain(self.probe.news_us()).min()

@@ -1,4 +1,4 @@
-//! Packets on their way: what was sent and is neither acknowledged nor forgotten.
+//! Packets that were sent and are neither acknowledged nor forgotten.
 
 use crate::crossed::Bound;
 use crate::fold::recovery::holes::{Hole, Holes};
@@ -21,14 +21,14 @@ pub struct Chunk {
 }
 
 impl Chunk {
-    /// It has any of `[from, to)`; an end without bytes stands where the next byte would.
+    /// It overlaps `[from, to)`; an empty chunk (a FIN alone) counts as one byte at its offset.
     pub fn meets(&self, from: u64, to: u64) -> bool {
         self.from < to.max(from + 1) && from < self.to.max(self.from + 1)
     }
 }
 
-/// What the stream data of a packet repeats, data that had gone out before, lost or not: what is true of any of its chunks,
-/// one bit each.
+/// Whether the stream data of a packet is new or a retransmission: one bit for each property that any of its chunks
+/// has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Repetition(u8);
 
@@ -38,7 +38,8 @@ const UNLOST: u8 = 4;
 const MENDS: u8 = 8;
 
 impl Repetition {
-    /// A chunk: it has data that goes out for the first time, data that had gone out before, and mends a loss.
+    /// Adds a chunk: `is_new`, it has data that is sent for the first time; `is_again`, it has data that was sent
+    /// before; `mends`, it repairs a loss.
     pub fn add(&mut self, is_new: bool, is_again: bool, mends: bool) {
         let bit = |is: bool, bit: u8| if is { bit } else { 0 };
         self.0 |= bit(is_new, NEW) | bit(is_again, AGAIN) | bit(is_again && !mends, UNLOST) | bit(mends, MENDS);
@@ -59,7 +60,7 @@ impl Repetition {
         self.0 & UNLOST != 0
     }
 
-    /// All its data had gone out before, and was not lost: a probe's copy.
+    /// All its data was sent before and is not known to be lost: a probe's copy.
     pub fn is_copy(self) -> bool {
         self.0 & (NEW | UNLOST | MENDS) == UNLOST
     }
@@ -76,23 +77,23 @@ pub struct Sent {
     pub seq: u64,
     /// Size.
     pub bytes: u64,
-    /// Counts towards bytes in flight (RFC 9002, 2).
+    /// It counts towards bytes in flight (RFC 9002, 2).
     pub in_flight: bool,
     /// Elicits an acknowledgement.
     pub is_eliciting: bool,
     /// It went out in 0-RTT.
     pub is_early: bool,
-    /// The log does not show it: other records do.
+    /// It has no record; other records prove that it was sent.
     pub is_imputed: bool,
     /// What of its data had gone out before.
     pub repetition: Repetition,
     /// Smoothed RTT when it was sent.
     pub rtt_us: i64,
-    /// What its acknowledgement tells of the path's rate is measured from here.
+    /// The delivery rate that its acknowledgement gives is measured from here.
     pub stamp: Stamp,
-    /// First chunk of stream data, most packets have one.
+    /// First chunk of stream data; most packets have one at most.
     pub chunk: Option<Chunk>,
-    /// The others.
+    /// Further chunks.
     pub chunks: Vec<Chunk>,
 }
 
@@ -114,7 +115,7 @@ impl Sent {
 /// A packet that was acknowledged for the first time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Acknowledged {
-    /// It.
+    /// The packet.
     pub packet: Sent,
     /// It had been declared lost.
     pub was_lost: bool,
@@ -129,7 +130,7 @@ struct PacketState {
     is_lost: bool,
     /// What it carried went out again, in a log that does not say what is lost.
     is_repeated: bool,
-    /// Acknowledged packets that follow it, and are acknowledged as it is: so many at least, as long as places are of this age.
+    /// At least so many packets right after it are acknowledged too. Valid only while `age` equals that of the space.
     run: u32,
     age: u32,
 }
@@ -147,8 +148,8 @@ impl PacketState {
 
 /// One packet number space of one path.
 ///
-/// Acknowledged packets are passed over in runs and taken out when they are as many as the others, so that no packet
-/// that stays without an acknowledgement makes those behind it cost anything.
+/// Acknowledged packets are skipped in runs, and removed when they are more than half of all. So a packet that is never
+/// acknowledged does not make later acknowledgements expensive.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Space {
     sent: VecDeque<PacketState>,
@@ -156,19 +157,19 @@ pub struct Space {
     acked: usize,
     /// Those that are neither acknowledged nor lost.
     waiting: usize,
-    /// No packet with a lower number is.
+    /// No packet with a lower number is neither acknowledged nor lost.
     waits_from: u64,
-    /// How often places have moved.
+    /// How often places in `sent` have moved.
     age: u32,
     largest_acked: Option<u64>,
     largest_received: Option<u64>,
-    /// Of packets that elicit no acknowledgement too.
+    /// Largest number sent, also of packets that elicit no acknowledgement.
     largest_sent: Option<u64>,
     /// Numbers of ours that the log does not show.
     unsent: Holes,
-    /// Numbers of the peer's that it does not.
+    /// Numbers of the peer's that the log does not show.
     unreceived: Holes,
-    /// Packets that were looked at so far: what the work of a log is measured by.
+    /// Packets that were looked at so far: a measure of work.
     #[serde(skip)]
     steps: u64,
 }
@@ -177,13 +178,14 @@ pub struct Space {
 const REMEMBER_LOST_US: i64 = 3_000_000;
 
 impl Space {
-    /// A packet number was used. Gives packets before it that the log does not show, and that had been acknowledged.
+    /// We sent a packet with this number. Gives the packets right before it that were acknowledged and have no record.
     pub fn number(&mut self, number: u64, now_us: i64) -> Option<Hole> {
         self.largest_sent = self.largest_sent.max(Some(number));
         self.unsent.see(number, now_us)
     }
 
-    /// A packet of the peer came: gives such packets of the peer's; true when one with a higher number came before.
+    /// A packet of the peer came. Gives the packets right before it that we acknowledged and that have no record; true
+    /// when one with a higher number came before.
     pub fn receive(&mut self, number: u64, now_us: i64) -> (Option<Hole>, bool) {
         let missing = self.unreceived.see(number, now_us);
         let is_late = self.largest_received.is_some_and(|largest| number < largest);
@@ -226,7 +228,7 @@ impl Space {
         self.steps
     }
 
-    /// Takes a packet; one whose number is known replaces it.
+    /// Adds a packet; it replaces a known one with the same number.
     pub fn send(&mut self, packet: Sent) {
         while self.sent.front().is_some_and(|first| {
             first.is_acked
@@ -247,7 +249,7 @@ impl Space {
         self.waits_from = self.waits_from.min(number);
         self.waiting += 1;
         if self.sent.capacity() == 0 {
-            // Of connections that are hardly used most have one.
+            // Most connections that are hardly used have one packet.
             self.sent.reserve_exact(1);
         }
         match self.sent.back() {
@@ -291,7 +293,8 @@ impl Space {
             newly.push(Acknowledged { packet: known.packet.clone(), was_lost: known.is_lost });
             at += 1;
         }
-        // All from `first` to `at` are acknowledged. Where no others are, and few lie on one side of them, they go at once.
+        // All from `first` to `at` are acknowledged. They are removed at once where no others are acknowledged and few
+        // packets lie on one side of them.
         let moved = first.min(self.sent.len().saturating_sub(at));
         if first < at && self.acked == at - first && moved <= at - first + MOVED {
             self.steps += moved.saturating_sub(MOVED) as u64;
@@ -299,7 +302,7 @@ impl Space {
             self.acked = 0;
             return;
         }
-        // Else the next time they are one step.
+        // Otherwise the next look skips them in one step.
         if let Some(known) = self.sent.get_mut(first).filter(|known| known.is_acked) {
             let run = u32::try_from(at.saturating_sub(first + 1)).unwrap_or(0);
             known.run = if known.age == self.age { known.run.max(run) } else { run };
@@ -312,7 +315,7 @@ impl Space {
         }
     }
 
-    /// Places have moved: what was said of runs is no longer so.
+    /// Places have moved: the lengths of runs are not valid any more.
     fn forget_runs(&mut self) {
         self.age = self.age.wrapping_add(1);
         if self.acked > BEHIND {
@@ -331,19 +334,19 @@ impl Space {
         Some(&known.packet)
     }
 
-    /// The data of a packet that nobody declared lost goes out again: it is not waited for longer than for a lost one.
+    /// The data of a packet that was not declared lost is sent again: the packet is remembered as long as a lost one.
     pub fn repeat(&mut self, number: u64) {
         if let Some(known) = self.place(number).and_then(|at| self.sent.get_mut(at)) {
             known.is_repeated = true;
         }
     }
 
-    /// The packet is known, though the log had not shown it.
+    /// The packet is known, though it has no record.
     pub fn is_imputed(&self, number: u64) -> bool {
         self.place(number).is_some_and(|at| self.sent[at].packet.is_imputed)
     }
 
-    /// The record of such a packet; true when it is acknowledged.
+    /// The record of an imputed packet comes late; true when the packet is acknowledged.
     pub fn replace_imputed(&mut self, packet: Sent) -> bool {
         let Some(known) = self.place(packet.number).and_then(|at| self.sent.get_mut(at)) else { return false };
         known.packet = packet;
@@ -355,7 +358,7 @@ impl Space {
         self.sent.get(at).filter(|known| known.packet.number == number).map(|_| at)
     }
 
-    /// Bytes on their way, as packets whose keys are discarded leave the count (RFC 9002, 6.4).
+    /// Keys were discarded: forgets all packets (RFC 9002, 6.4). Gives the bytes in flight that this removes.
     pub fn discard(&mut self) -> u64 {
         let on_the_way = self.sent.iter().filter(|known| known.is_on_its_way());
         let bytes = on_the_way.fold(0u64, |sum, known| sum.saturating_add(known.packet.bytes));
@@ -364,8 +367,8 @@ impl Space {
         bytes
     }
 
-    /// Some packet that elicits an acknowledgement is neither acknowledged nor lost, and lies behind all that are
-    /// acknowledged or went out since `since_us`. One that is older was forgotten by all sides.
+    /// Some ack-eliciting packet is neither acknowledged nor lost, and either has a number above the largest
+    /// acknowledged one or was sent since `since_us`. Both endpoints have forgotten older ones.
     pub fn is_waiting(&self, since_us: i64) -> bool {
         let is_recent = |known: &&PacketState| {
             known.packet.time_us >= since_us || self.largest_acked.is_some_and(|largest| known.packet.number > largest)
@@ -374,7 +377,7 @@ impl Space {
             && self.sent.iter().rev().take_while(is_recent).any(|known| known.packet.is_eliciting && known.waits())
     }
 
-    /// When the oldest packet left that is neither acknowledged nor lost.
+    /// When the oldest packet that is neither acknowledged nor lost was sent.
     pub fn oldest_us(&mut self) -> Option<i64> {
         let at = self.first_waiting()?;
         self.sent.get(at).map(|known| known.packet.time_us)
@@ -392,8 +395,8 @@ impl Space {
         Some(at)
     }
 
-    /// Numbers of the oldest `count` packets up to `largest` that are on their way. The largest is named; of the others
-    /// the oldest are the likeliest. Few that are not on their way are passed over.
+    /// Numbers of `count` packets in flight up to `largest`: the newest of them, which the log names, and the oldest,
+    /// which are the likeliest to be lost. At most [`PASSED`] packets that are not in flight are skipped.
     pub fn oldest(&mut self, largest: u64, count: usize) -> Vec<u64> {
         let end = self.sent.partition_point(|known| known.packet.number <= largest);
         let start = self.first_waiting().map_or(end, |start| start.min(end));
@@ -428,16 +431,16 @@ impl Space {
     }
 }
 
-/// Packets that are not on their way, among which others are looked for that are.
+/// Packets that are not in flight and are skipped at most in a search for those that are.
 const PASSED: usize = 1024;
 
-/// Acknowledged packets that are not worth taking out.
+/// So few acknowledged packets are not removed.
 const FEW: usize = 64;
 
-/// So few packets are moved for each acknowledgement without more ado, and count for nothing: they do not grow in number.
+/// So few packets may be moved at each acknowledgement without being counted as steps.
 const MOVED: usize = 4;
 
-/// Unacknowledged packets among which those are looked for that carried what goes out again.
+/// Unacknowledged packets that are searched for the carriers of retransmitted data.
 const LOOKED_AT: usize = 4096;
 
 #[cfg(test)]
@@ -449,7 +452,8 @@ mod tests {
         Sent { number, time_us, seq: number, bytes: 1, in_flight: true, is_eliciting: true, ..Sent::default() }
     }
 
-    /// Against a plain set: whatever is sent, acknowledged and lost in whatever order, the same packets are new.
+    /// Compared with a plain map: for any order of sends, acknowledgements and losses, the same packets are newly
+    /// acknowledged.
     #[test]
     fn runs_hide_no_packet() {
         let mut next = chance::numbers(7);
@@ -467,7 +471,7 @@ mod tests {
                         let mut newly = Vec::new();
                         space.acknowledge(number, to, &mut newly);
                         let newly: Vec<u64> = newly.iter().map(|acked| acked.packet.number).collect();
-                        // The front is let go when it is acknowledged; what is sent later with its number is new.
+                        // Acknowledged packets at the front are removed; a packet that reuses such a number is new.
                         let wanted: Vec<u64> = waits.range(number..=to).map(|(number, _)| *number).collect();
                         assert_eq!(newly, wanted);
                         waits.retain(|known, _| !(number..=to).contains(known));

@@ -1,4 +1,4 @@
-//! Probe timeouts (RFC 9002, 6.2): when nothing comes back, and how long a request pays for it.
+//! Probe timeouts (RFC 9002, 6.2): series of them without an acknowledgement, and how long each made requests wait.
 
 use crate::fold::moment::Moment;
 use crate::fold::recovery::packets::Acknowledged;
@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 pub struct ProbeTimer {
     /// Last ack-eliciting send.
     elicited_us: Option<i64>,
-    /// And the last of an earlier microsecond.
+    /// Last ack-eliciting send of an earlier microsecond.
     elicited_before_us: Option<i64>,
     /// Last acknowledgement of anything new.
     news_us: Option<i64>,
@@ -19,7 +19,7 @@ pub struct ProbeTimer {
     fired_us: Option<i64>,
     /// Count that the log's metrics gave last.
     stated_count: u64,
-    /// When a series was answered last by a packet that was sent after its timer.
+    /// When a series that was not spurious was answered last.
     answered_us: Option<i64>,
     count: u64,
     spurious: u64,
@@ -44,15 +44,16 @@ pub struct Answered {
     pub start_us: i64,
     /// When the first timer fired.
     pub fired: Moment,
-    /// How long after the last ack-eliciting send that was.
+    /// How long after the last ack-eliciting send it fired.
     pub waited_us: u64,
     /// Timers that fired.
     pub count: u32,
-    /// The log says that they did.
+    /// The log states them.
     pub is_logged: bool,
-    /// The acknowledged packet was sent before the timer fired, and no packet of the peer's is missing since the last news:
-    /// the probe was not needed, and what was waited for was a queue, or an acknowledgement that the peer held back. Where
-    /// one is missing, the first acknowledgement was lost.
+    /// The acknowledged packets were sent before the timer fired, and no packet of the peer is missing since the last
+    /// new acknowledgement. So the probe was not needed: a queue, or an acknowledgement delay of the peer, caused the
+    /// wait. Where a packet of the peer is missing, it may have carried the first acknowledgement: that is no spurious
+    /// timeout.
     pub is_spurious: bool,
     /// Streams of which something was declared lost meanwhile.
     pub losers: BTreeSet<u64>,
@@ -77,18 +78,18 @@ impl ProbeTimer {
         self.news_us
     }
 
-    /// How long nothing went out until now that elicits an acknowledgement.
+    /// Time since the last ack-eliciting send before now.
     pub fn idle_us(&self, now_us: i64) -> i64 {
         self.elicited_before(now_us).map_or(0, |last| now_us.saturating_sub(last))
     }
 
-    /// When such a packet went out last before now: a probe may be logged before the timer that sent it.
+    /// Last ack-eliciting send before now: a probe may be logged before the timer that sent it.
     fn elicited_before(&self, now_us: i64) -> Option<i64> {
         self.elicited_us.filter(|last| *last < now_us).or(self.elicited_before_us)
     }
 
-    /// The timer fired while something was unanswered. A log may tell that several times: as it fires, by its count, and by
-    /// what it sends.
+    /// The timer fired while something was unanswered. A log may show one expiry several times: by its event, by its
+    /// count of timeouts, and by the probe that is sent.
     pub fn fire(&mut self, now: Moment, is_logged: bool, min_rtt_us: i64) {
         let is_told_again = self.fired_us.replace(now.us) == Some(now.us);
         if let Some(series) = &mut self.series {
@@ -96,7 +97,7 @@ impl ProbeTimer {
             return;
         }
         if self.news_us == Some(now.us) {
-            // The acknowledgement of the same instant was late for it, whichever stands first.
+            // An acknowledgement of the same instant answered it: a spurious timeout, whichever record stands first.
             let count = u64::from(!is_told_again);
             (self.count, self.spurious) = (self.count + count, self.spurious + count);
             return;
@@ -114,15 +115,15 @@ impl ProbeTimer {
         std::mem::replace(&mut self.stated_count, count) < count
     }
 
-    /// Something of a stream is declared lost; it is the timeout's if nothing has come back yet.
+    /// Data of a stream is declared lost; the loss belongs to the series of timeouts, if one is going on.
     pub fn lose(&mut self, stream_id: u64) {
         if let Some(series) = &mut self.series {
             series.losers.insert(stream_id);
         }
     }
 
-    /// Something new is acknowledged, which ends a series. `is_behind_lost`: packets of the peer's did not come since the last
-    /// news, which may have said so.
+    /// Something new is acknowledged, which ends a series. `is_behind_lost`: packets of the peer are missing since the
+    /// last new acknowledgement, and may have carried an earlier one.
     pub fn acknowledged(&mut self, now_us: i64, packets: &[Acknowledged], is_behind_lost: bool) -> Option<Answered> {
         self.news_us = Some(now_us);
         let Series { start_us, fired, waited_us, count, is_logged, losers } = *self.series.take()?;
@@ -136,22 +137,22 @@ impl ProbeTimer {
         Some(Answered { start_us, fired, waited_us, count, is_logged, is_spurious, losers })
     }
 
-    /// Timeouts have come since anything was acknowledged.
+    /// A probe timer has fired since the last new acknowledgement.
     pub fn is_running(&self) -> bool {
         self.series.is_some()
     }
 
-    /// Since when nothing came back, where timeouts have come.
+    /// When the silence of the series that is going on began.
     pub fn since_us(&self) -> Option<i64> {
         self.series.as_ref().map(|series| series.start_us)
     }
 
-    /// What is declared lost now came to light by a probe.
+    /// Losses that are declared now were found because of a probe.
     pub fn shows_losses(&self, now_us: i64) -> bool {
         self.answered_us == Some(now_us) || self.series.is_some()
     }
 
-    /// Series of timeouts, the one that is going on among them.
+    /// Series of timeouts, including the one that is going on.
     pub fn count(&self) -> u64 {
         self.count + u64::from(self.series.is_some())
     }

@@ -1,7 +1,7 @@
 //! How a writer states the end of a range of acknowledged packets: the last packet of it, or the one after.
 //!
-//! The last packet is the drafts' way. noq 1.4.0 writes the one after it (`AckRange::new(range.start, range.end)` of a
-//! half-open range); read as the last, each acknowledgement would acknowledge a packet too many.
+//! The drafts state the last packet. noq 1.4.0 writes the one after it (`AckRange::new(range.start, range.end)` of a
+//! half-open range); if that were read as the last packet, each range would acknowledge one packet too many.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +13,7 @@ pub struct RangeEnds {
     hints: u8,
 }
 
-/// So many acknowledgements one after another that name the packet after the newest, and none that names the newest.
+/// Acknowledgements of the packet after the newest, without one of the newest between them, that show half-open ranges.
 const HINTS: u8 = 2;
 
 impl RangeEnds {
@@ -24,24 +24,24 @@ impl RangeEnds {
             return;
         }
         if ranges.iter().any(|(from, to)| from == to) {
-            // A range that ends after its last packet has two numbers at least.
+            // The two numbers of a half-open range differ.
             *self = Self { is_settled: true, is_after: false, hints: 0 };
         } else if ranges.windows(2).any(|two| touch(two[0], two[1])) {
             // Between two ranges of a frame at least one packet is missing (RFC 9000, 19.3.1).
             *self = Self { is_settled: true, is_after: true, hints: 0 };
         } else if let (Some(newest), Some(largest)) = (newest, ranges.iter().map(|(_, to)| *to).max()) {
             if largest == newest.saturating_add(1) {
-                // Or a record of the newest packet is missing, which happens now and then.
+                // The range is half-open, or the record of the newest packet is missing, which happens now and then.
                 self.hints = self.hints.saturating_add(1);
                 self.is_after |= self.hints >= HINTS;
             } else if largest == newest {
-                // As ranges do that end with their last packet, whenever all was acknowledged.
+                // A closed range looks like this whenever everything is acknowledged.
                 self.hints = 0;
             }
         }
     }
 
-    /// The last packet of a range that is written so.
+    /// The last packet of a range that this log writes as `from` and `to`.
     pub fn last(self, from: u64, to: u64) -> u64 {
         if self.is_after && from < to { to - 1 } else { to }
     }
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn the_packet_after_the_newest_is_a_hint_that_one_lost_record_does_not_make() {
+    fn one_lost_record_does_not_look_like_a_half_open_range() {
         assert_eq!(after(&[(&[(0, 1)], 0)]), 9);
         assert_eq!(after(&[(&[(0, 1)], 0), (&[(0, 2)], 1)]), 8);
         assert_eq!(after(&[(&[(0, 3)], 2), (&[(0, 5)], 5), (&[(0, 7)], 6)]), 9, "all was acknowledged between");

@@ -1,4 +1,5 @@
-//! Round trips: as the log states them, else as RFC 9002, 5.3 computes them from acknowledgements.
+//! Round trips: as the log states them, else computed from acknowledgements as in RFC 9002, 5.3, but without a
+//! subtraction of the acknowledgement delay.
 
 use crate::fold::TURN_US;
 use crate::fold::stats::{self, Stats};
@@ -20,13 +21,13 @@ pub struct Rtt {
     variance_us: Option<i64>,
     /// When the newest sample was taken.
     latest_at_us: Option<i64>,
-    /// The shortest of the samples that were told last. A sample that is not told because it is as long as the last is as
-    /// long as one of them.
+    /// The shortest sample of the newest instant that has one. A sample that is not stated because it equals the one
+    /// before does not change it.
     shortest: OfInstant,
-    /// How long the peer held the newest acknowledgement back, as it says, and the longest such delay of that instant.
+    /// Acknowledgement delay that the peer states with the newest acknowledgement, and the longest one of that instant.
     ack_delay_us: i64,
     longest_delay: OfInstant,
-    /// The same of the acknowledgements that brought the newest sample.
+    /// The longest acknowledgement delay of the instant of the newest sample.
     latest_delay_us: i64,
     first_us: Option<i64>,
     stats: Stats,
@@ -44,7 +45,7 @@ struct OfInstant {
 }
 
 impl OfInstant {
-    /// A figure is told; `pick` takes one of it and the one of this instant so far.
+    /// A figure is stated; `pick` chooses between it and the figure of this instant so far.
     fn tell(&mut self, us: i64, now_us: i64, pick: fn(i64, i64) -> i64) {
         let is_first = self.at_us.replace(now_us) != Some(now_us);
         self.us = if is_first { us } else { pick(self.us, us) };
@@ -66,7 +67,7 @@ impl RoundTrip {
         self.smoothed_us.or(self.min_us)
     }
 
-    /// What is not known of it is taken from `other`.
+    /// Takes what is not known from `other`.
     pub fn or(self, other: Self) -> Self {
         Self { min_us: self.min_us.or(other.min_us), smoothed_us: self.smoothed_us.or(other.smoothed_us) }
     }
@@ -110,17 +111,17 @@ impl Rtt {
     }
 
     /// The new sample among stated figures. Values that have not changed need not be stated again (quic-events,
-    /// `recovery_metrics_updated`): a sample that is as long as the last moves the smoothed value alone.
+    /// `recovery_metrics_updated`): a sample that equals the one before changes the smoothed RTT alone.
     pub fn sample_in(&self, stated: StatedRtt) -> Option<i64> {
-        // Snapshots repeat the newest sample; a new one moves the smoothed value too.
+        // Snapshots repeat the newest sample; a new sample changes the smoothed RTT too.
         let has_moved = stated.smoothed_us.is_some() && stated.smoothed_us != self.smoothed_us;
         let last = self.latest_us.filter(|_| self.is_stated && has_moved);
         let latest = self.latest_in(stated).or(last);
         latest.filter(|_| stated.is_sample || has_moved || self.latest_us != latest)
     }
 
-    /// "When no previous RTT is available, the initial RTT SHOULD be set to 333 milliseconds" (RFC 9002, 6.2.2): quinn logs
-    /// that as if it had been measured.
+    /// "When no previous RTT is available, the initial RTT SHOULD be set to 333 milliseconds" (RFC 9002, 6.2.2): quinn
+    /// logs that as if it had been measured.
     fn latest_in(&self, stated: StatedRtt) -> Option<i64> {
         let is_initial =
             |us: i64| self.stats.count() == 0 && us == INITIAL_RTT_US && stated.smoothed_us == Some(INITIAL_RTT_US);
@@ -131,7 +132,7 @@ impl Rtt {
     pub fn state(&mut self, stated: StatedRtt, now_us: i64) -> Option<i64> {
         let sample = self.sample_in(stated);
         if self.latest_in(stated).is_some() && !self.is_stated {
-            // What was computed so far gives way to what the stack itself used.
+            // The stack's own figures replace those that were computed so far.
             *self = Self { is_stated: true, ..Self::default() };
         }
         sample.into_iter().for_each(|us| self.add(us, now_us));
@@ -150,7 +151,7 @@ impl Rtt {
         *self.histogram.entry(stats::bucket(sample_us.unsigned_abs())).or_default() += 1;
     }
 
-    /// The peer says how long it held an acknowledgement back. quic-go states the sample that it gives before it.
+    /// The peer states an acknowledgement delay. quic-go logs the sample before the packet that states it.
     pub fn held_back(&mut self, ack_delay_us: i64, now_us: i64) {
         self.longest_delay.tell(ack_delay_us, now_us, i64::max);
         if self.latest_at_us == Some(now_us) {
@@ -159,8 +160,8 @@ impl Rtt {
         self.ack_delay_us = ack_delay_us;
     }
 
-    /// The connection has moved to another path: "the endpoint MUST immediately reset the ... round-trip time estimator"
-    /// (RFC 9000, 9.4).
+    /// The connection has moved to another path: "the endpoint MUST immediately reset the ... round-trip time
+    /// estimator" (RFC 9000, 9.4).
     pub fn restart(&mut self) {
         (self.min_us, self.smoothed_us, self.variance_us) = (None, None, None);
     }
@@ -180,7 +181,7 @@ impl Rtt {
         RoundTrip { min_us: self.min_us, smoothed_us: self.smoothed_us }
     }
 
-    /// How long the peer held the newest acknowledgement back, as it says.
+    /// Acknowledgement delay that the peer states with the newest acknowledgement.
     pub fn ack_delay_us(&self) -> u64 {
         self.ack_delay_us.unsigned_abs()
     }
@@ -205,8 +206,8 @@ impl Rtt {
         Some(smoothed.saturating_add(variance.saturating_mul(4).max(1000)))
     }
 
-    /// The round trip is more than a quarter above the least, the peer's own delay taken off ("subtract the
-    /// acknowledgment delay", RFC 9002, 5.3), and by more than a turn of machines: bytes stand in a queue.
+    /// The round trip without the acknowledgement delay ("subtract the acknowledgment delay", RFC 9002, 5.3) is above
+    /// the minimum RTT by more than a quarter of it and by more than [`TURN_US`]: bytes stand in a queue.
     pub fn has_queue(&self) -> bool {
         let Some(least) = self.min_us else { return false };
         let latest = self.shortest.us.saturating_sub(self.latest_delay_us);
@@ -245,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sample_as_long_as_the_last_moves_the_smoothed_value_alone() {
+    fn a_sample_that_equals_the_one_before_changes_the_smoothed_value_alone() {
         let mut rtt = Rtt::default();
         let of = |latest_us, smoothed_us| StatedRtt { latest_us, smoothed_us, ..StatedRtt::default() };
         assert_eq!(rtt.state(of(None, Some(60_000)), 0), None, "no sample is known");
@@ -278,10 +279,10 @@ mod tests {
         assert!(!rtt.has_queue());
         rtt.measure(52_000, 30);
         assert!(rtt.has_queue());
-        // It may stand behind its sample, and of two the longer one may be the sample's.
+        // The delay may be logged after its sample, and the longer of two may belong to the sample.
         rtt.held_back(3_000, 40);
         rtt.measure(52_000, 50);
-        assert!(!rtt.has_queue(), "an older one, before it comes");
+        assert!(!rtt.has_queue(), "the older delay counts until the new one comes");
         rtt.held_back(0, 50);
         assert!(rtt.has_queue());
         rtt.held_back(3_000, 50);

@@ -1,4 +1,4 @@
-//! When a stream's bytes came in: silences of the other side, and bytes that a gap held back.
+//! When a stream's bytes were received: silences of the peer, and bytes behind a gap (head-of-line blocking).
 
 use crate::fold::cause::{Cause, Interval};
 use crate::fold::recovery::packets::Chunk;
@@ -8,26 +8,26 @@ use serde::{Deserialize, Serialize};
 /// How long nothing may come before it is a silence of the other side.
 #[derive(Clone, Copy, Debug)]
 pub struct SilenceThreshold {
-    /// We gave credit last: what came before could not go on.
+    /// When we raised a flow control limit last: before that the peer may have been blocked.
     pub since_us: i64,
-    /// Longest time that a window or an acknowledgement that is held back explains.
+    /// Longest silence that the peer's window or an acknowledgement delay explains.
     pub longest_us: i64,
 }
 
 /// Arrivals of a stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Arrivals {
-    /// A gap holds received bytes back since.
+    /// Since when a gap holds received bytes back.
     gap_since_us: Option<i64>,
-    /// Newest arrival of anything beyond what had arrived.
+    /// Newest arrival of bytes beyond the highest offset, or of those that closed a gap.
     newest_us: Option<i64>,
-    /// Of the time behind gaps, that in which nothing else arrived.
+    /// Time with a gap in which no new bytes arrived.
     dead_us: u64,
 }
 
 impl Arrivals {
-    /// A chunk of the peer's arrives: opens or closes the wait for a gap. Nothing of the stream for longer than `silence`
-    /// says is a silence: the peer, or the path, had nothing for it. Gives the wait that is over.
+    /// A chunk of the peer's arrives: opens or closes the wait for a gap. If nothing of the stream arrived for longer
+    /// than `silence` allows, the peer or the path had nothing for it. Gives the wait that is over.
     pub fn receive(
         &mut self,
         side: &mut Side,
@@ -68,7 +68,7 @@ impl Arrivals {
         self.gap_since_us
     }
 
-    /// Of the time behind gaps, that in which nothing else arrived.
+    /// Time with a gap in which no new bytes arrived.
     pub fn dead_us(&self) -> u64 {
         self.dead_us
     }
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gap_holds_back_from_the_first_byte_behind_it_to_the_last_before() {
+    fn a_gap_holds_bytes_back_until_it_is_filled() {
         let (mut arrivals, mut side) = (Arrivals::default(), Side::default());
         let mut receive = |from, to, now_us| arrivals.receive(&mut side, &chunk(from, to), now_us, None);
         assert_eq!([receive(0, 100, 10), receive(200, 300, 20), receive(300, 400, 50)], [None; 3]);
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn a_silence_is_longer_than_any_window_explains_since_credit_was_given() {
+    fn a_silence_counts_from_the_last_raise_of_the_limit_and_above_its_threshold() {
         let (mut arrivals, mut side) = (Arrivals::default(), Side::default());
         let silence = Some(SilenceThreshold { since_us: 150, longest_us: 100 });
         let mut receive = |from, to, now_us| arrivals.receive(&mut side, &chunk(from, to), now_us, silence);

@@ -1,5 +1,5 @@
-//! Rows without frames: each packet that goes out may have some of each response under way. What is true of all of them
-//! is kept once, and a stream is told when it is looked at.
+//! Rows without frames: each packet that is sent may carry data of any response in progress. The packets are counted
+//! once for all streams, and a stream is brought up to date when it is looked at.
 
 use crate::fold::requests::stream::Stream;
 use serde::{Deserialize, Serialize};
@@ -21,7 +21,7 @@ pub struct Frameless {
 }
 
 impl Frameless {
-    /// Tells a stream what went out since it was told last.
+    /// Tells a stream what was sent since it was told last.
     pub fn tell(&mut self, stream: &mut Stream) {
         self.steps += 1;
         if let Some(last_us) = self.last_us {
@@ -29,7 +29,7 @@ impl Frameless {
         }
     }
 
-    /// A stream changes, or may.
+    /// A stream may have changed.
     pub fn note(&mut self, stream: &Stream) {
         if stream.is_begun() {
             self.begun.insert(stream.id());
@@ -91,7 +91,7 @@ mod tests {
     use crate::fold::requests::stream::RequestEnd;
     use std::collections::BTreeMap;
 
-    /// A response, as it would be if each row looked at all of them.
+    /// A response in the reference model, where each row looks at all responses.
     #[derive(Clone, Copy, Debug, Default, PartialEq)]
     struct Plain {
         first_byte_us: Option<i64>,
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_told_late_is_what_each_row_would_have_told() {
+    fn a_late_update_equals_an_update_at_each_row() {
         let mut next = chance::numbers(3);
         let (mut requests, mut plain) = (Requests::of(true), BTreeMap::<u64, Plain>::new());
         let (mut newest, mut ended) = (0, 0);

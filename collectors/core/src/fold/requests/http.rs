@@ -47,7 +47,7 @@ struct RawInfo {
 /// (http3/qlog, up to 0.63 at least, which Caddy writes).
 pub const LISTS: [&str; 4] = ["frame.headers", "headers", "frame.header_fields", "header_fields"];
 
-/// Takes what a HEADERS frame says; anything unexpected leaves `http` as it is.
+/// Takes the fields of a HEADERS frame; an unexpected format leaves `http` as it is.
 pub fn headers(event: &Event, http: &mut Http) {
     let Some(json) = LISTS.iter().find_map(|list| event.leftover(list)) else { return };
     let Ok(fields) = serde_json::from_str::<Vec<HeaderField<'_>>>(json) else { return };
@@ -102,7 +102,7 @@ fn header_bytes(payload: u64) -> u64 {
     }
 }
 
-/// The payload of a frame that is so long with its header.
+/// Payload bytes of a frame whose header and payload have `whole` bytes.
 fn without_header(whole: u64) -> u64 {
     let payload = whole.saturating_sub(2);
     whole.saturating_sub(header_bytes(payload))

@@ -1,5 +1,5 @@
-//! Requests whose data waits, for all that is known: since when that is known of any of them, and what of the path was
-//! measured meanwhile, without a look at each.
+//! Requests whose data waits, as far as is known: since when, and the highest delivery rate that was measured
+//! meanwhile. A measurement does not visit each request.
 
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,17 +8,17 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Hunger {
     streams: BTreeMap<u64, Waiting>,
-    /// Those of which it is known since when, by that time.
+    /// Streams for which the start of the wait is known: that start, and the stream.
     known: BTreeSet<(i64, u64)>,
-    /// Rates that were measured, the latest last, each lower than the one before, and the round of each: what is measured
-    /// in a round is of all streams that waited before it.
+    /// Rates that were measured, with their rounds: the latest last, each lower than the one before. A rate counts for
+    /// all streams whose wait began in its round or an earlier one.
     rates: Vec<(u64, f64)>,
     round: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Waiting {
-    /// Rates of this round and later ones are its.
+    /// Rates of this round and later ones count for the stream.
     round: u64,
     known_since_us: Option<i64>,
 }
@@ -29,7 +29,7 @@ impl Hunger {
         self.streams.is_empty()
     }
 
-    /// Data of a stream waits, as is known since then, if it is.
+    /// Data of a stream waits, since `known_since_us` where that is known.
     pub fn add(&mut self, id: u64, known_since_us: Option<i64>) {
         if let Some(waiting) = self.streams.get_mut(&id) {
             if waiting.known_since_us == known_since_us {
@@ -47,7 +47,7 @@ impl Hunger {
         self.known.extend(known_since_us.map(|us| (us, id)));
     }
 
-    /// Data of it does not wait any more: gives the highest rate that was measured while it did.
+    /// Data of the stream does not wait any more: gives the highest rate that was measured during the wait.
     pub fn remove(&mut self, id: u64) -> Option<f64> {
         let Waiting { round, known_since_us } = self.streams.remove(&id)?;
         if let Some(us) = known_since_us {
@@ -66,7 +66,7 @@ impl Hunger {
             if is_still(id, since_us) {
                 return true;
             }
-            // Until it is added again.
+            // The entry is out of date; `add` makes a new one.
             self.known.pop_first();
             if let Some(waiting) = self.streams.get_mut(&id) {
                 waiting.known_since_us = None;
@@ -80,7 +80,7 @@ impl Hunger {
         self.streams.contains_key(&id)
     }
 
-    /// The path delivers at this rate, and is what they wait for.
+    /// The path is the bottleneck and delivers at this rate.
     pub fn measure(&mut self, rate: f64) {
         if self.streams.is_empty() {
             return;
@@ -96,13 +96,13 @@ impl Hunger {
         }
     }
 
-    /// No stream has waited long enough for all of them: at most one for each is needed.
+    /// Keeps only rates that some stream needs: at most one for each stream.
     fn forget_rates(&mut self) {
         let rounds: BTreeSet<u64> = self.streams.values().map(|waiting| waiting.round).collect();
         let rates = std::mem::take(&mut self.rates);
         let mut before = None;
         for (round, rate) in rates {
-            // The first of those that a stream sees.
+            // A stream of one of these rounds needs this rate.
             let first = before.map_or(0, |before: u64| before + 1);
             if rounds.range(first..=round).next().is_some() {
                 self.rates.push((round, rate));
@@ -112,7 +112,7 @@ impl Hunger {
     }
 }
 
-/// As many rates are kept in any case.
+/// So many rates are kept in any case.
 const FEW: usize = 64;
 
 #[cfg(test)]
@@ -120,7 +120,7 @@ mod tests {
     use super::*;
     use crate::chance;
 
-    /// Against a plain map in which each measurement goes to each stream.
+    /// Compared with a plain map in which each measurement goes to each stream.
     #[test]
     fn each_stream_has_the_highest_rate_of_the_time_in_which_it_waited() {
         let mut next = chance::numbers(5);

@@ -1,5 +1,5 @@
-//! What of a request is not in the log, and follows from what is: bytes that went out or came in packets that are missing,
-//! and how far its beginning and its end are known.
+//! Imputation: parts of a request that have no record and follow from other records. These are bytes that were sent or
+//! received in packets without a record, and how exactly the request's start and end are known.
 
 use crate::crossed::Bound;
 use crate::fold::attribution::history::Shared;
@@ -15,18 +15,18 @@ use serde::{Deserialize, Serialize};
 pub struct Imputation {
     /// The packet that carried its newest data.
     last_number: Option<u64>,
-    /// Most of its data in one packet, bytes.
+    /// Largest chunk of its data, bytes.
     largest_chunk: u64,
-    /// When some of it went out last, for the first time or again.
+    /// When some of it was sent last, for the first time or again.
     last_out_us: Option<i64>,
-    /// The packet that ended it came behind others that the log does not show: when the one before those did.
+    /// The packet that ended it came right after packets without a record: when the packet before those came.
     hidden_after_us: Option<i64>,
-    /// When the peer's packet came before anything named it.
+    /// When the last packet of the peer came before the first record that names the stream.
     before_us: Option<i64>,
-    /// It was first named by an HTTP frame that was parsed, which is when its packet comes.
+    /// The first record that names it is a parsed HTTP frame; such a frame is parsed when its packet comes.
     is_named_by_http: bool,
     slack: Slack,
-    /// Bytes that a packet passed over, and the numbers before it that the log does not show.
+    /// Byte ranges that a packet skipped, with the packet numbers right before it that have no record.
     passed: Vec<PassedBytes>,
 }
 
@@ -60,26 +60,27 @@ pub struct Missing<'c> {
 }
 
 impl Missing<'_> {
-    /// The log goes on for so long that an acknowledgement must have come, or a probe gone out.
+    /// The log goes on for so long after `due_us` that an acknowledgement must have come, or a probe must have been
+    /// sent.
     fn is_silent_after(&self, due_us: i64) -> bool {
         let longest_us = self.probe_timeout_us.saturating_mul(2).saturating_add(LONGEST_DELAY_US);
         !self.is_probing && self.now_us.saturating_sub(due_us) > longest_us
     }
 }
 
-/// Bytes of a stream that are remembered as passed over.
+/// Byte ranges of a stream that are remembered as skipped.
 const MOST_PASSED: usize = 64;
 
-/// What an acknowledgement may be held back (RFC 9000, 18.2), and as much again for a queue.
+/// Default max_ack_delay (RFC 9000, 18.2), and as much again for a queue.
 const LONGEST_DELAY_US: i64 = 50_000;
 
 impl Imputation {
-    /// A stream is named first, when the peer's packet before had come at `received_us`.
+    /// A record names a stream for the first time; the last packet of the peer before it came at `received_us`.
     pub fn begin(received_us: Option<i64>) -> Self {
         Self { before_us: received_us, ..Self::default() }
     }
 
-    /// A chunk of it, in packet `number` where that is the newest of it.
+    /// A chunk of the stream is in a record; `number` is its packet where the chunk is the newest.
     pub fn see(&mut self, chunk: &Chunk, number: Option<u64>) {
         self.largest_chunk = self.largest_chunk.max(chunk.to.saturating_sub(chunk.from));
         self.last_number = number.or(self.last_number);
@@ -90,12 +91,12 @@ impl Imputation {
         self.last_out_us = Some(now_us);
     }
 
-    /// When it did last.
+    /// When some of it was sent last, for the first time or again.
     pub fn last_out_us(&self) -> Option<i64> {
         self.last_out_us
     }
 
-    /// It ends with a packet behind others that the log does not show, which came after `after_us`.
+    /// It ends with a packet right after packets without a record, which came after `after_us`.
     pub fn end_behind(&mut self, after_us: i64) {
         self.hidden_after_us = Some(after_us);
     }
@@ -132,13 +133,13 @@ impl Imputation {
         self.slack.has_clock_step = true;
     }
 
-    /// How far its clock is known.
+    /// How exactly its start and end are known.
     pub fn slack(&self) -> Slack {
         self.slack
     }
 
-    /// A chunk comes behind bytes that did not, `highest` and on, in the packet after `hole`: if its packets came after all,
-    /// they brought those. False when it does not, or others do that are as many as are remembered.
+    /// A chunk skips the bytes from `highest` on, in the packet right after `hole`. If the packets of the hole came
+    /// after all, they brought those bytes. False when nothing is skipped, or too many ranges are remembered already.
     pub fn pass_over(&mut self, highest: u64, chunk: &Chunk, hole: &Hole) -> bool {
         let is_passed = chunk.from > highest && self.passed.len() < MOST_PASSED;
         if is_passed {
@@ -163,8 +164,9 @@ impl Imputation {
         }
     }
 
-    /// All of it was sent until `last_us`, and the acknowledgement is missing: it came a round trip later, in a time that is
-    /// doubtful if there is one. Gives the end, unless nothing is wrong with the log.
+    /// All of it was sent by `last_us`, and the acknowledgement has no record. It is taken to have come a round trip
+    /// later, moved into a time beside missing records if there is one. Gives the end; `None` where the log simply ends
+    /// before it.
     pub fn end_after<'i>(
         &mut self,
         last_us: i64,
@@ -195,7 +197,8 @@ impl Imputation {
         Some(end_us)
     }
 
-    /// All that is seen of the response has come, until `last_us`; the packet after it, in `hole`, may have brought its end.
+    /// All bytes of the response up to the highest offset seen are done by `last_us`; the next packet, in `hole`, may
+    /// have carried its end.
     pub fn end_with(&mut self, last_us: i64, hole: Option<Hole>, missing: &Missing<'_>) -> Option<i64> {
         let Some(hole) = hole else {
             self.slack.sooner_us = if missing.is_damaged { missing.now_us.abs_diff(last_us) } else { 0 };
@@ -210,9 +213,9 @@ impl Imputation {
     }
 }
 
-/// Bytes `[from, to)` went out in packets of `holes`, as full as `full`, the last ones taken first, which are nearest to what
-/// follows. Gives number, first byte and the one after the last of each; none where holes have no room for them, or they
-/// are too many.
+/// Shares the bytes `[from, to)` out among the last packets of `holes`, which are nearest to the following record,
+/// `full` bytes each or more where the packets are too few. Gives packet number, first byte and the byte after the last
+/// of each; nothing where there are no packets, or more than [`IMPUTED`] would be needed.
 pub fn share_out((from, to): (u64, u64), full: u64, holes: &[Hole]) -> Vec<(u64, u64, u64)> {
     let numbers = holes.iter().fold(0u64, |sum, hole| sum.saturating_add(hole.packets()));
     let missing = to.saturating_sub(from);
@@ -264,18 +267,22 @@ mod tests {
         assert_eq!(share_out((0, 2_000), 1_200, &[hole(3, 4), hole(8, 9)]), [(8, 0, 1_200), (9, 1_200, 2_000)]);
         assert_eq!(share_out((0, 3_000), 1_200, &[hole(3, 4)]), [(3, 0, 1_500), (4, 1_500, 3_000)]);
         assert_eq!(share_out((0, 3_000), 1_200, &[]), none);
-        assert_eq!(share_out((0, 1 << 60), 1_200, &[hole(0, 1 << 60)]), none, "so many are no missing records");
+        assert_eq!(
+            share_out((0, 1 << 60), 1_200, &[hole(0, 1 << 60)]),
+            none,
+            "that many packets cannot all be missing records"
+        );
     }
 
     #[test]
-    fn one_jump_imputes_so_many_packets() {
+    fn the_packets_that_one_jump_imputes_are_bounded() {
         let numbers = [hole(0, 2 * IMPUTED)];
         assert_eq!(share_out((0, IMPUTED * 1_200), 1_200, &numbers).len() as u64, IMPUTED);
         assert!(crosses(Bound::Imputed, || share_out((0, IMPUTED * 1_200 + 1), 1_200, &numbers)).is_empty());
     }
 
     #[test]
-    fn what_was_passed_over_came_when_all_packets_before_did() {
+    fn skipped_bytes_came_if_all_packets_of_the_hole_came() {
         let mut imputation = Imputation::default();
         imputation.pass_over(100, &chunk(300, 400), &hole(5, 6));
         imputation.pass_over(400, &chunk(400, 500), &hole(8, 8));
@@ -301,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn an_acknowledgement_that_is_missing_came_a_round_trip_later_within_what_is_doubtful() {
+    fn a_missing_acknowledgement_came_a_round_trip_later_or_in_the_doubtful_time_nearest_to_it() {
         let doubt = |start_us, end_us| Interval::of(DOUBT, start_us, end_us);
         let end = |doubts: &[Interval], now_us| {
             let mut imputation = Imputation::default();
@@ -317,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn an_end_behind_a_missing_acknowledgement_may_have_been_sooner_by_a_round_trip_after_the_last_packet_at_most() {
+    fn an_end_after_missing_packets_is_no_sooner_than_a_round_trip_after_the_last_send() {
         let sooner = |last_us, after_us| {
             let mut imputation = Imputation::default();
             imputation.go_out(last_us);

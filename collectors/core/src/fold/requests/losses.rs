@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 pub struct Detection<'a> {
     /// When.
     pub us: i64,
-    /// How, by the log's word or ours.
+    /// How: the trigger that the log states, or "inferred".
     pub trigger: &'a str,
-    /// What came back after a probe timeout shows it.
+    /// An acknowledgement after a probe timeout shows it.
     pub is_by_probe: bool,
 }
 
@@ -38,7 +38,7 @@ pub struct Repair {
     pub resent: u32,
     /// Bytes that were lost.
     pub bytes: u64,
-    /// The lost packet has no record: nobody knows when it was sent.
+    /// The lost packet has no record: its send time is not known.
     pub is_imputed: bool,
 }
 
@@ -68,7 +68,7 @@ impl Losses {
         self.packets = self.packets.saturating_add(packets);
     }
 
-    /// A chunk was lost; no loss of what was acknowledged before.
+    /// A chunk was lost. Nothing is noted if all of it was acknowledged before.
     pub fn lose(&mut self, sent: &Side, packet: &Sent, chunk: &Chunk, found: Detection<'_>) {
         if sent.has(chunk.from, chunk.to, chunk.fin) {
             return;
@@ -94,15 +94,15 @@ impl Losses {
         });
     }
 
-    /// A packet is taken for lost with all that it carried of the stream. False when none of that is missing, or what is
-    /// was known to be lost.
+    /// A packet is taken for lost with all that it carried of the stream. False when all of that is acknowledged or
+    /// already known to be lost.
     pub fn infer(&mut self, sent: &Side, stream_id: u64, packet: &Sent, now_us: i64) -> bool {
         if self.knows(packet.number) {
             return false;
         }
         let found = Detection { us: now_us, trigger: "inferred", is_by_probe: false };
         let chunks = packet.chunks().filter(|chunk| chunk.stream_id == stream_id);
-        // None of these losses is one of this very packet.
+        // The loss of one chunk of this packet must not hide that of another, so all are checked before any is added.
         let open = &mut self.open;
         let is_unknown = |chunk: &&Chunk| open.as_mut().is_none_or(|open| !open.meets(chunk));
         let unknown: Vec<&Chunk> = chunks.filter(is_unknown).collect();
@@ -110,12 +110,12 @@ impl Losses {
         self.knows(packet.number)
     }
 
-    /// Something that the packet carried waits for its repair.
+    /// Something that the packet carried is lost and not repaired.
     fn knows(&self, number: u64) -> bool {
         self.open.as_ref().is_some_and(|open| open.first_of(number).is_some())
     }
 
-    /// A chunk goes out (again): losses it mends are being repaired.
+    /// A chunk is sent: losses of its bytes are being repaired. True when there are any.
     pub fn resend(&mut self, chunk: &Chunk, now_us: i64) -> bool {
         let Some(open) = &mut self.open else { return false };
         let mended = open.mended_by(chunk);
@@ -125,13 +125,14 @@ impl Losses {
         !mended.is_empty()
     }
 
-    /// Some of it has not gone out again.
+    /// Some lost data has not been sent again.
     pub fn is_any_unsent(&self) -> bool {
         self.open.as_ref().is_some_and(|open| open.is_any_unsent())
     }
 
-    /// What was lost by `before_us` and did not go out again went out in a packet without a record, `after_us` at the earliest,
-    /// which has room for `room` bytes: gives it, what was lost first first.
+    /// A packet without a record was sent between `after_us` and `before_us`. It carried data that was declared lost by
+    /// `before_us` and was not sent again, oldest loss first, up to `room` bytes but one loss at least. Gives that
+    /// data.
     pub fn resend_unseen(&mut self, stream_id: u64, (after_us, before_us): (i64, i64), room: u64) -> Vec<Chunk> {
         let mut chunks: Vec<Chunk> = Vec::new();
         let Some(open) = &mut self.open else { return chunks };
@@ -150,13 +151,13 @@ impl Losses {
         chunks
     }
 
-    /// `chunk` of `sent` was acknowledged: gives the repairs, one for a packet, when the last of what it carried is. `held`
-    /// gets how long each loss held the stream.
+    /// `chunk` of `sent` was acknowledged. Gives a repair for each lost packet whose last missing data this
+    /// acknowledges. `held` gets the interval for which each repaired loss held the stream.
     pub fn repair(&mut self, sent: &Side, chunk: &Chunk, now_us: i64, mut held: impl FnMut(Interval)) -> Vec<Repair> {
         let mut repairs: Vec<Repair> = Vec::new();
         let Some(open) = &mut self.open else { return repairs };
         for loss in open.take(chunk, |loss| sent.has(loss.from, loss.to, loss.fin)) {
-            // Nothing came back, and the answer to the probe showed what was missing: all of it is the timeout's.
+            // The answer to a probe showed the loss, so all of the wait counts as the probe timeout's.
             let cause = if loss.is_by_probe { Cause::Pto } else { Cause::LossRecovery };
             held(Interval::of(cause, loss.due_us, now_us));
             let bytes = (loss.to - loss.from).saturating_add(loss.repaired);
@@ -193,7 +194,7 @@ impl Losses {
         self.open.as_mut().is_some_and(|open| open.forget(number))
     }
 
-    /// The timeout that fired then was not needed: no loss since then is its.
+    /// The timeout that fired at `fired_us` was spurious: no loss since then counts as its.
     pub fn not_by_probe(&mut self, fired_us: i64) {
         if let Some(open) = &mut self.open {
             open.not_by_probe(fired_us);
@@ -205,7 +206,7 @@ impl Losses {
         u64::from(self.most_resent)
     }
 
-    /// When the acknowledgements of what is not repaired were due.
+    /// When the acknowledgements of unrepaired losses were due.
     pub fn due_us(&self) -> impl Iterator<Item = i64> + '_ {
         self.open.iter().flat_map(|open| open.all()).map(|loss| loss.due_us)
     }
@@ -246,7 +247,7 @@ mod tests {
     const FOUND: Detection<'_> = Detection { us: 1_200, trigger: "packet_threshold", is_by_probe: false };
 
     #[test]
-    fn a_packets_loss_is_repaired_when_the_last_of_what_it_carried_is_acknowledged() {
+    fn a_lost_packet_is_repaired_when_all_that_it_carried_is_acknowledged() {
         let (mut losses, mut sent, mut held) = (Losses::default(), Side::default(), Vec::new());
         let lost = packet(7, &[chunk(0, 100), chunk(300, 400)]);
         lost.chunks().for_each(|chunk| losses.lose(&sent, &lost, chunk, FOUND));
@@ -264,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_acknowledged_or_is_known_to_be_lost_is_not_lost_again() {
+    fn data_that_is_acknowledged_or_known_to_be_lost_is_not_lost_again() {
         let (mut losses, mut sent) = (Losses::default(), Side::default());
         sent.take(&chunk(0, 100));
         let lost = packet(7, &[chunk(0, 100)]);
@@ -276,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_that_a_probe_found_is_the_timeouts_unless_the_probe_was_not_needed() {
+    fn a_loss_that_a_probe_found_counts_as_the_timeouts_unless_that_was_spurious() {
         for (fired_us, cause) in [(1_300, Cause::Pto), (1_200, Cause::LossRecovery)] {
             let (mut losses, mut sent, mut held) = (Losses::default(), Side::default(), Vec::new());
             let lost = packet(7, &[chunk(0, 100)]);
@@ -289,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_without_a_record_carried_what_did_not_go_out_again_in_the_order_of_its_loss() {
+    fn a_packet_without_a_record_carried_unsent_losses_oldest_first() {
         let (mut losses, sent) = (Losses::default(), Side::default());
         let end = Chunk { fin: true, ..chunk(3_000, 3_000) };
         let all = [chunk(0, 1_000), chunk(1_000, 2_000), chunk(2_000, 2_300), end];
@@ -299,14 +300,14 @@ mod tests {
         let late = Detection { us: 1_300, ..FOUND };
         losses.lose(&sent, &packet(20, &[chunk(100, 200)]), &chunk(100, 200), late);
         let mut resent = |room| losses.resend_unseen(0, (1_190, 1_250), room);
-        assert_eq!(resent(0), [chunk(0, 1_000)], "one goes in whatever room there is");
+        assert_eq!(resent(0), [chunk(0, 1_000)], "one loss is taken whatever the room");
         assert_eq!(resent(1_300), [chunk(1_000, 2_000), chunk(2_000, 2_300), end]);
-        assert_eq!(resent(1_000), [], "the last was found behind the packet");
+        assert_eq!(resent(1_000), [], "the last loss was declared after the packet");
         assert_eq!((losses.is_any_unsent(), losses.most_resent()), (true, 1));
     }
 
     #[test]
-    fn what_went_out_again_in_part_is_lost_in_part() {
+    fn a_loss_that_is_resent_in_part_stays_unsent_in_part() {
         let unsent = |again: &[Chunk]| {
             let (mut losses, sent) = (Losses::default(), Side::default());
             losses.lose(&sent, &packet(7, &[chunk(100, 200)]), &chunk(100, 200), FOUND);
@@ -319,7 +320,7 @@ mod tests {
         assert_eq!(unsent(&[chunk(0, 150)]), [chunk(150, 200)]);
         assert_eq!(unsent(&[chunk(150, 300)]), [chunk(100, 150)]);
         assert_eq!(unsent(&[chunk(150, 300), chunk(120, 150)]), [chunk(100, 120)]);
-        assert_eq!(unsent(&[chunk(120, 180)]), [chunk(100, 200)], "its ends are followed, no hole within");
+        assert_eq!(unsent(&[chunk(120, 180)]), [chunk(100, 200)], "only its ends are tracked, no hole within");
         assert_eq!(unsent(&[chunk(150, 300), chunk(0, 150)]), []);
         assert_eq!(unsent(&[chunk(100, 200)]), []);
     }

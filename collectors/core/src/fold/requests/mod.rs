@@ -1,4 +1,4 @@
-//! The requests of a connection: opened, ended, let go; and which of them have data that waits.
+//! The requests of a connection: how they open, end and are released, and which of them have data that waits.
 
 pub mod arrivals;
 pub mod frameless;
@@ -34,7 +34,7 @@ use crate::record::rows::Row;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Requests that stay open after they ended, to hear their last HTTP frames.
+/// Requests that are kept after they ended, because their last HTTP frames may still come.
 const LINGERING: usize = 64;
 
 /// The request streams of a connection.
@@ -42,22 +42,22 @@ const LINGERING: usize = 64;
 pub struct Requests {
     /// A node of the map has room for eleven values, which are large: most connections have one.
     streams: BTreeMap<u64, Box<Stream>>,
-    /// Those whose data waits, for all that is known. In a box of its own, as most connections of a large trace have none.
+    /// Those whose data waits, as far as is known. Boxed, as most connections of a large trace have none.
     hunger: Option<Box<Hunger>>,
-    /// Which of them have bytes that a packet passed over. Few connections have any.
+    /// Which of them have bytes that a packet skipped. Few connections have any.
     passed: Option<Box<Passed>>,
-    /// Those of which something was lost and did not go out again, and some of which it did since.
+    /// Those with lost data that was not sent again; some entries may be out of date.
     unsent: BTreeSet<u64>,
     /// What goes out, in a log of rows without frames.
     frameless: Option<Box<Frameless>>,
-    /// Those that wait and that no other has passed since they do.
+    /// Those that wait and that no other stream has passed since the wait began.
     unpassed: Vec<u64>,
-    /// What is true of all that were opened before, and that those which are open are told when they end.
+    /// Facts about all requests opened so far; open requests are told when they end.
     of_all: OfAll,
     /// How many are open on other connections of the trace.
     #[serde(skip)]
     elsewhere: usize,
-    /// None is open since.
+    /// Since when none is open.
     idle_since: Option<Moment>,
     /// Those that ended and linger.
     ended: Vec<u64>,
@@ -66,7 +66,7 @@ pub struct Requests {
     count: Count,
     /// How long after a packet what it had carried went out again.
     repairs: Option<Box<Stats>>,
-    /// Losses that were looked at in streams that are closed: what the work of a log is measured by.
+    /// Losses that were looked at in streams that are closed: a measure of work.
     #[serde(skip)]
     steps: u64,
 }
@@ -80,7 +80,7 @@ struct Count {
     most_resent: u64,
 }
 
-/// So many requests had been opened when it was noticed last.
+/// For each fact, how many requests had been opened when it was noticed last.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct OfAll {
     /// A probe timeout was inferred.
@@ -123,16 +123,16 @@ impl RequestsHeld {
     }
 }
 
-/// What became of the wish for a request's stream.
+/// Result of an attempt to open a request's stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Opened {
     /// It is open, or has ended a moment ago.
     Known,
-    /// It is new. The connection had had no request since.
+    /// It is new; with it, since when the connection had no request.
     New(Option<Moment>),
     /// It is another kind of stream, or ended long ago.
     No,
-    /// It is one too many.
+    /// There are too many open requests already.
     Beyond,
 }
 
@@ -221,7 +221,7 @@ impl Requests {
         }
     }
 
-    /// Some request is open, or lingers.
+    /// Some request is open or lingers.
     pub fn is_any(&self) -> bool {
         !self.is_empty()
     }
@@ -231,7 +231,7 @@ impl Requests {
         self.idle_since
     }
 
-    /// Whether data of a stream waits may have changed.
+    /// Data of a stream may have begun or ceased to wait.
     pub fn note_hunger(&mut self, id: u64) {
         let Some(stream) = self.streams.get_mut(&id) else { return };
         if let Some(frameless) = &mut self.frameless {
@@ -244,7 +244,7 @@ impl Requests {
         }
     }
 
-    /// Its response begins again: what was measured before is not of it.
+    /// Its response begins again: rates that were measured before do not count for it.
     pub fn begin_again(&mut self, id: u64) {
         self.hunger.as_mut().and_then(|hunger| hunger.remove(id));
     }
@@ -301,8 +301,8 @@ impl Requests {
         }
     }
 
-    /// A packet without a record, of `hole`, was acknowledged: gives what had been lost and went out again in it.
-    /// One loss a stream is looked at.
+    /// A packet without a record, of `hole`, was acknowledged: gives the lost data that was sent again in it. It is the
+    /// data of one stream, and only a bounded number of streams is looked at.
     pub fn resend_unseen(&mut self, hole: &Hole) -> Vec<Chunk> {
         let (mut chunks, mut done, mut looked_at) = (Vec::new(), Vec::new(), 0);
         for id in &self.unsent {
@@ -343,8 +343,8 @@ impl Requests {
         !self.unpassed.is_empty()
     }
 
-    /// Streams sent: those that waited and did not were passed. The turn that was taken began at `began_us`; `in_flight`
-    /// is of all, and counts where the log has a rate (`has_rate`).
+    /// Some streams sent a packet: the other waiting streams were passed. The turn of the senders began at `began_us`;
+    /// `in_flight` is the bytes in flight of all streams, and counts where the log has a rate (`has_rate`).
     pub fn pass(&mut self, has_sent: impl Fn(u64) -> bool, began_us: i64, in_flight: u64, has_rate: bool) {
         let streams = &mut self.streams;
         self.unpassed.retain(|id| {
@@ -352,7 +352,7 @@ impl Requests {
         });
     }
 
-    /// The application queued more of a response. Gives since when it had had nothing.
+    /// The application queued more of a response. Gives since when it had queued nothing.
     pub fn hand_over(&mut self, id: u64, bytes: u64, now_us: i64, paced_us: u64) -> Option<Moment> {
         let stream = self.streams.get_mut(&id)?;
         stream.hand_over(bytes);
@@ -369,14 +369,14 @@ impl Requests {
         self.count.most_resent = self.count.most_resent.max(sent.most_resent);
     }
 
-    /// A chunk of the peer's comes in the packet after others that the log does not show.
+    /// A chunk of the peer's comes in the packet right after packets without a record.
     pub fn pass_over(&mut self, chunk: &Chunk, hole: &Hole) {
         if self.get_mut(chunk.stream_id).is_some_and(|stream| stream.pass_over(chunk, hole)) {
             self.passed.get_or_insert_default().add(hole, chunk.stream_id);
         }
     }
 
-    /// Packets of the peer did come that the log does not show: gives what they brought of streams.
+    /// Packets of the peer without a record did come: gives the stream data that they brought.
     pub fn came(&mut self, hole: &Hole) -> Vec<Chunk> {
         let ids = self.passed.as_mut().map(|passed| passed.take(hole)).unwrap_or_default();
         ids.into_iter().filter_map(|id| self.streams.get_mut(&id)?.came(hole)).collect()
@@ -536,7 +536,7 @@ mod tests {
     }
 
     #[test]
-    fn many_that_linger_are_let_go_at_once() {
+    fn too_many_lingering_requests_are_released_at_once() {
         let ids: Vec<u64> = (0..=LINGERING as u64).map(|number| 4 * number).collect();
         let mut requests = opened(&ids);
         ids.iter().for_each(|id| requests.end(*id, at(5), 5, RequestEnd::Acked, &Rtt::default()));
@@ -545,7 +545,7 @@ mod tests {
     }
 
     #[test]
-    fn data_waits_from_what_the_application_queued_until_the_end() {
+    fn data_waits_from_when_the_application_queued_it_until_the_end() {
         let mut requests = opened(&[0, 4]);
         if let Some(stream) = requests.get_mut(0) {
             stream.begin_response(1, Room::default());

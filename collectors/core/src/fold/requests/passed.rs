@@ -1,4 +1,4 @@
-//! Which streams have bytes that a packet passed over, by the numbers before it that the log does not show.
+//! Which streams have bytes that a packet skipped, by the packet numbers right before it that have no record.
 
 use crate::fold::recovery::holes::Hole;
 use crate::limits::{OPEN_REQUESTS, PATHS};
@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 /// Holes that are remembered, of all streams together.
 const MOST: usize = 4 * OPEN_REQUESTS;
 
-/// First and last number of a hole, and a stream with bytes that were passed over behind it.
+/// First and last number of a hole, and a stream whose next packet after the hole skipped bytes.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Passed(BTreeSet<(u64, u64, u64)>);
 
@@ -24,7 +24,7 @@ impl Passed {
     /// Packets of a hole did come: takes the streams of which they may have brought something.
     pub fn take(&mut self, hole: &Hole) -> BTreeSet<u64> {
         let (mut before, mut found) = ((hole.from, u64::MAX, u64::MAX), Vec::new());
-        // Holes of one path lie apart: of each at most one has these numbers.
+        // Holes of one path are disjoint, so at most one hole of each path contains these numbers.
         for _ in 0..PATHS {
             let Some((from, to, _)) = self.0.range(..before).next_back().copied() else { break };
             before = (from, to, 0);

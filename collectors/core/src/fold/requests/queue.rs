@@ -1,4 +1,4 @@
-//! What the application has handed over of a response, and whether data of it waits.
+//! How much of a response the application has queued, and whether data of it waits.
 
 use crate::fold::moment::Moment;
 use serde::{Deserialize, Serialize};
@@ -10,13 +10,13 @@ pub struct Queue {
     is_known: bool,
     /// Stream bytes queued so far.
     bytes: u64,
-    /// Known to be empty since.
+    /// Since when it is known to be empty.
     empty_since: Option<Moment>,
     /// A stretch behind other streams that may go on.
     behind: Option<Box<Stretch>>,
-    /// Data waits.
+    /// Data that waits.
     ready: Option<Ready>,
-    /// Among the streams that no other has passed since they wait.
+    /// It is among the waiting streams that no other has passed yet.
     is_listed: bool,
 }
 
@@ -36,40 +36,41 @@ pub struct Stretch {
 pub struct Ready {
     /// Since when.
     pub since_us: i64,
-    /// How long a pacer may make it wait after what was sent then.
+    /// How long a pacer may make it wait because of what was sent before.
     pub paced_us: u64,
-    /// Since when others had its turn, if their packets have passed it.
+    /// Since when other streams were sent in its place, if their packets have passed it.
     pub passed_us: Option<i64>,
-    /// Bytes on their way then: this stream's.
+    /// Bytes in flight of this stream when it was passed.
     pub own: u64,
-    /// And all.
+    /// Bytes in flight of all streams when it was passed.
     pub in_flight: u64,
 }
 
 impl Ready {
-    /// The share of a wait in which others' bytes were on their way: alone, the stream would have had that room.
+    /// The part of a wait that is due to other streams, in proportion to their share of the bytes in flight: alone, the
+    /// stream would have had that room.
     pub fn of_others(&self, us: u64) -> u64 {
         let own = u128::from(us) * u128::from(self.own) / u128::from(self.in_flight.max(1));
         us.saturating_sub(own as u64)
     }
 }
 
-/// Streams have sent, while others waited.
+/// A turn of streams that sent while others waited.
 #[derive(Clone, Copy, Debug)]
 pub struct StreamTurn {
-    /// The turn that was taken began then.
+    /// When the turn began.
     pub began_us: i64,
-    /// Bytes on their way of the stream that waits.
+    /// Bytes in flight of the stream that waits.
     pub own: u64,
-    /// And of all.
+    /// Bytes in flight of all streams.
     pub in_flight: u64,
 }
 
 impl Queue {
-    /// The application queued more, of a response of which so many bytes had gone out.
+    /// The application queued `bytes` more of a response of which `sent` bytes had been sent.
     pub fn hand_over(&mut self, bytes: u64, sent: u64) {
         self.bytes = self.bytes.saturating_add(bytes);
-        // Only what was seen from its beginning can be told to be all.
+        // The sum is complete only if the log showed it from the first byte.
         self.is_known |= sent == 0;
     }
 
@@ -78,18 +79,18 @@ impl Queue {
         self.is_known
     }
 
-    /// The application is known to have nothing since.
+    /// Since when the application is known to have queued nothing.
     pub fn empty_since(&self) -> Option<Moment> {
         self.empty_since
     }
 
-    /// It has something again, or what it has matters no more; gives since when it had nothing.
+    /// The application has data again, or it does not matter any more; gives since when it had none.
     pub fn end_empty(&mut self) -> Option<Moment> {
         self.empty_since.take()
     }
 
-    /// The end goes out alone. No log tells when the application closed the stream, so what this waited for is as little
-    /// known as in a log without the application's events.
+    /// A FIN is sent. No log shows when the application closed the stream. So if nothing else was queued, the cause of
+    /// the wait is as little known as in a log without the application's events.
     pub fn end_alone(&mut self) {
         if let Some(since) = self.empty_since.take() {
             self.is_known = false;
@@ -97,8 +98,8 @@ impl Queue {
         }
     }
 
-    /// Data waits from now on, where a pacer may make it wait for `paced_us`. True when the stream is to be listed among
-    /// those that no other has passed.
+    /// Data waits from now on, where a pacer may make it wait for `paced_us`. True when the stream is to be listed
+    /// among those that no other has passed.
     pub fn wait(&mut self, now_us: i64, paced_us: u64) -> bool {
         self.ready = Some(Ready { since_us: now_us, paced_us, passed_us: None, own: 0, in_flight: 0 });
         !std::mem::replace(&mut self.is_listed, true)
@@ -114,9 +115,9 @@ impl Queue {
         self.ready.filter(|_| self.is_known).map(|ready| ready.since_us)
     }
 
-    /// Streams have sent, this one too (`has_sent`) or others alone, which have passed it then. What it waited before its turn
-    /// was taken, it waited for others as far as the bytes on their way were theirs: alone it would have had that
-    /// room. True when it stays listed.
+    /// Streams have sent: this one too (`has_sent`), or only others, which have passed it then. It waited for the
+    /// others in the part of the time before the turn that their share of the bytes in flight gives: alone it would
+    /// have had that room. True when it stays listed.
     pub fn pass(&mut self, has_sent: bool, turn: StreamTurn) -> bool {
         self.is_listed = self.ready.is_some() && has_sent;
         if let Some(ready) = self.ready.as_mut().filter(|_| !has_sent) {
@@ -127,8 +128,8 @@ impl Queue {
         self.is_listed
     }
 
-    /// Data went out, `sent` bytes of the response by now. Whether more waits is known again: the application has nothing
-    /// if all that it queued is out, and more may come.
+    /// Data was sent, `sent` bytes of the response by now. The queue is empty if all that the application queued is
+    /// sent and more may come.
     pub fn went_out(&mut self, sent: u64, may_wait: bool, now: Moment) {
         // More went out than was seen to be queued: this log does not show all of it.
         self.is_known &= sent <= self.bytes;
@@ -179,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_alone_makes_unknown_what_was_waited_for() {
+    fn a_fin_alone_makes_the_cause_of_the_wait_unknown() {
         let mut queue = Queue::default();
         queue.hand_over(1_000, 0);
         queue.went_out(1_000, true, at(2));
@@ -188,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn others_pass_a_stream_from_when_they_had_its_turn() {
+    fn others_pass_a_stream_for_their_share_of_the_time_before_the_turn() {
         let mut queue = Queue::default();
         assert!(queue.wait(100, 0) && !queue.wait(100, 0));
         let turn = StreamTurn { began_us: 180, own: 250, in_flight: 1_000 };

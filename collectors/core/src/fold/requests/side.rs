@@ -1,4 +1,4 @@
-//! One direction of a stream: what of it has come, or was acknowledged.
+//! One direction of a stream: which of its bytes were received, or acknowledged.
 
 use crate::fold::recovery::packets::Chunk;
 use crate::fold::requests::ranges::Ranges;
@@ -32,7 +32,7 @@ impl Side {
         self.packets = self.packets.saturating_add(more);
     }
 
-    /// A chunk went out that is imputed, or was: nothing of it is sent again.
+    /// An imputed chunk was sent, or the record of one comes late: it counts as no retransmission.
     pub fn impute(&mut self, chunk: &Chunk) {
         self.highest = self.highest.max(chunk.to);
         if chunk.fin {
@@ -96,7 +96,8 @@ impl Side {
         self.repeated
     }
 
-    /// Bytes of packets on their way that carry it, with what headers and tags add: a sixteenth at most of full ones.
+    /// Bytes in flight of this direction: unacknowledged bytes, and a sixteenth for headers and tags, the most that
+    /// these add to full packets.
     pub fn in_flight(&self) -> u64 {
         let data = self.highest.saturating_sub(self.done.length());
         data.saturating_add(data / 16)
@@ -112,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_out_again_is_counted_and_the_end_is_missed_until_it_came() {
+    fn repeated_bytes_are_counted_and_a_side_is_whole_only_with_its_fin() {
         let mut side = Side::default();
         assert!(side.extend(&chunk(0, 100, false)) && !side.extend(&chunk(50, 100, false)));
         assert!(side.extend(&chunk(80, 200, false)) && side.extend(&chunk(200, 200, true)));

@@ -1,4 +1,5 @@
-//! One request stream: its clock, what of it was received, sent, acknowledged and lost, and what its time went to.
+//! One request stream: its marks in time, what was received, sent, acknowledged and lost of it, and what its time was
+//! spent on.
 
 use crate::event::Event;
 use crate::fold::attribution::Certain;
@@ -36,13 +37,13 @@ pub enum RequestEnd {
     Received,
     /// It was reset.
     Reset,
-    /// Its last packet, or the acknowledgement of it, is not in the log: by what other records tell.
+    /// Its last packet, or the acknowledgement of that, has no record; the end follows from other records.
     Imputed,
     /// Every byte of it was sent, and only acknowledgements are missing.
     LastByte,
-    /// The last that was heard of it, in a log that only names it.
+    /// The last event that names it, in a log that shows no more of it.
     LastEvent,
-    /// No stream's end is in this log: the last byte is all that is known of this one's.
+    /// The log shows no ends of streams: the last byte is taken as the end.
     NotLogged,
     /// It was open when the trace ended.
     TraceEnd,
@@ -64,8 +65,8 @@ impl RequestEnd {
     }
 }
 
-/// Stream bytes that others sent between a request's last packet and its response's first: the response may have been
-/// ready, and have waited for its turn. A log without the application's events cannot tell.
+/// Stream bytes that other streams sent between a request's last packet and its response's first: the response may have
+/// been ready and have waited for its turn. A log without the application's events cannot tell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Others {
     /// Stream bytes of the connection that had been sent when more of the request arrived.
@@ -78,7 +79,7 @@ struct Others {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Stream {
     id: u64,
-    /// So many requests were opened before.
+    /// Requests that were opened before it.
     ordinal: u64,
     marks: Marks,
     /// `start_us` was computed, not seen.
@@ -89,11 +90,11 @@ pub struct Stream {
     is_complete: bool,
     /// The application queued the end (rows without frames).
     is_end_queued: bool,
-    /// So many packets had gone out when it was told last (rows without frames).
+    /// Packets that had been sent when it was told last (rows without frames).
     rows_told: u64,
     /// What the peer sent.
     received: Side,
-    /// What we sent; what of it is done was acknowledged.
+    /// What we sent; its done bytes are the acknowledged ones.
     sent: Side,
     losses: Losses,
     timeline: Timeline,
@@ -112,7 +113,7 @@ pub struct Stream {
     rtt: RoundTrip,
     queue: Queue,
     transfer: Transfer,
-    /// Its response began as the pacer let it, which made data wait when the request was complete.
+    /// Its response began when the pacer allowed it; the pacer already held data back when the request was complete.
     begins_as_paced: bool,
     others: Others,
     imputation: Imputation,
@@ -121,9 +122,9 @@ pub struct Stream {
 /// What is known as a chunk of ours goes out.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Outgoing {
-    /// It is the response's.
+    /// It is a response's chunk.
     pub is_server: bool,
-    /// What the response has to work with, if this is its first packet.
+    /// The window's room, if this is the response's first packet.
     pub room: Room,
     /// Stream bytes that the connection had sent before.
     pub sent_before: u64,
@@ -136,13 +137,13 @@ pub struct Outgoing {
 pub struct SentChunk {
     /// Some of it went out for the first time.
     pub is_new: bool,
-    /// So many bytes did.
+    /// Bytes that were sent for the first time.
     pub grown: u64,
-    /// So many had gone out before.
+    /// Bytes that had been sent before.
     pub repeated: u64,
-    /// It mends a loss.
+    /// It repairs a loss.
     pub mends: bool,
-    /// Packets that are taken for lost for it, and their bytes.
+    /// Packets that are taken for lost because of it: number space and packet number.
     pub inferred: Vec<(SpaceId, u64)>,
     /// Bytes of those packets.
     pub inferred_bytes: u64,
@@ -151,7 +152,7 @@ pub struct SentChunk {
 }
 
 impl Stream {
-    /// Opens after so many others; the peer's packet before came at `received_us`.
+    /// Opens a stream after `ordinal` others; the last packet of the peer before came at `received_us`.
     pub fn open(id: u64, ordinal: u64, now: Moment, credit: Option<u64>, received_us: Option<i64>) -> Self {
         Self {
             id,
@@ -197,7 +198,7 @@ impl Stream {
         self.id
     }
 
-    /// So many requests were opened before.
+    /// Requests that were opened before it.
     pub fn ordinal(&self) -> u64 {
         self.ordinal
     }
@@ -217,12 +218,12 @@ impl Stream {
         &self.sent
     }
 
-    /// What held it.
+    /// What held it up.
     pub fn timeline(&self) -> &Timeline {
         &self.timeline
     }
 
-    /// What held it, to be added to.
+    /// What held it up, to be added to.
     pub fn timeline_mut(&mut self) -> &mut Timeline {
         &mut self.timeline
     }
@@ -247,14 +248,14 @@ impl Stream {
         &mut self.stated_waits
     }
 
-    /// The log states that its data waited. Of what makes a client's request wait, the limit of streams alone is told
-    /// apart: the rest is `upload`.
+    /// The log states that its data waited. On a client only the limit of streams is a cause of its own; other waits
+    /// are part of `upload`.
     pub fn waited(&mut self, interval: Interval, is_client: bool) {
         if !is_client {
             self.timeline.hold(interval);
         } else if interval.cause == Cause::StreamLimit {
             let start_us = interval.start_us.max(self.marks.start_us);
-            // A record may be late: what was sent had been let through.
+            // The record may be late: once the request was sent, the limit did not hold it back.
             let end_us = self.marks.request_end_us.map_or(interval.end_us, |sent_us| sent_us.min(interval.end_us));
             let us = end_us.saturating_sub(start_us).max(0).unsigned_abs();
             self.marks.limited_us = self.marks.limited_us.saturating_add(us);
@@ -276,18 +277,17 @@ impl Stream {
         &mut self.queue
     }
 
-    /// Of the time behind gaps, that in which nothing else arrived.
+    /// Time with a gap in which no new bytes arrived.
     pub fn dead_us(&self) -> u64 {
         self.arrivals.dead_us()
     }
 
-    /// Data of ours may be waiting: the answer has begun and its FIN is not out. (The end that the application queued is
-    /// not sent.)
+    /// Data of ours may be waiting: the response has begun and its FIN is not sent. (A queued end is not a sent one.)
     pub fn may_wait(&self) -> bool {
         self.marks.response_start_us.is_some() && !self.sent.has_fin() && self.is_open()
     }
 
-    /// Data of ours waits, for all that is known.
+    /// Data of ours waits, as far as is known.
     pub fn is_hungry(&self) -> bool {
         self.may_wait() && self.queue.empty_since().is_none()
     }
@@ -297,20 +297,20 @@ impl Stream {
         !self.sent.has_fin() && self.end != Some(RequestEnd::NotLogged)
     }
 
-    /// Least round trip of its last flight, which was seen only where it was acknowledged.
+    /// Minimum RTT when it ended. On a server it is known only where the last flight was acknowledged.
     pub fn last_min_rtt_us(&self, is_client: bool) -> Option<i64> {
         self.rtt.min_us.filter(|_| matches!(self.end, Some(RequestEnd::Acked | RequestEnd::Imputed)) || is_client)
     }
 
-    /// As much as a packet of others went between the request and the response.
+    /// Other streams sent a packet's bytes at least between the request and the response.
     pub fn may_have_waited_for_its_turn(&self, packet: u64) -> bool {
         self.others.bytes >= packet.max(1)
     }
 
-    /// Data of it went out by a timer, right when the pacer let it.
+    /// Data of it was sent by a timer, just when the pacer allowed it.
     pub fn goes_on_as_paced(&mut self, now_us: i64, owed: PacingDelay) {
         let is_first = self.marks.response_start_us == Some(now_us);
-        // Nothing went out since: else it may have waited for its turn.
+        // Nothing was sent since the request was complete; otherwise the response may have waited for its turn.
         let was_complete = |end_us: i64| owed.from_us <= end_us && end_us < owed.until_us.min(now_us);
         self.begins_as_paced |= is_first && self.marks.request_end_us.is_some_and(was_complete);
     }
@@ -320,8 +320,8 @@ impl Stream {
         self.begins_as_paced
     }
 
-    /// A chunk of the peer's arrives, when the connection has sent so many stream bytes. True when it is a response that is
-    /// whole with it.
+    /// A chunk of the peer's arrives, when the connection has sent `sent` stream bytes. True when it completes a
+    /// response.
     pub fn receive(
         &mut self,
         chunk: &Chunk,
@@ -350,7 +350,7 @@ impl Stream {
         self.received.is_whole() && self.is_open()
     }
 
-    /// The request that opened the stream now lay in packets that could not be read, since.
+    /// The request that opens the stream now was in packets that could not be decrypted since `since_us`.
     pub fn was_unreadable_since(&mut self, since_us: i64, now_us: i64) {
         if self.marks.start_us == now_us {
             self.marks.start_us = since_us;
@@ -359,12 +359,12 @@ impl Stream {
         }
     }
 
-    /// A chunk of ours goes out; `carriers` are packets on their way that carried some of it before, in a log that does not
-    /// say what is lost.
+    /// A chunk of ours goes out; `carriers` are packets on their way that carried some of it before, in a log that does
+    /// not say what is lost.
     pub fn send(&mut self, chunk: &Chunk, now: Moment, out: Outgoing, carriers: &[(SpaceId, Sent)]) -> SentChunk {
         let before = (self.sent.highest(), self.sent.repeated());
         let mut done = SentChunk::default();
-        // This stack does not say what it lost: what it sends again it took for lost (RFC 9002, 6).
+        // This stack does not log losses: what it sends again, it took for lost (RFC 9002, 6).
         for (space_id, packet) in carriers {
             if self.losses.infer(&self.sent, self.id, packet, now.us) {
                 done.inferred.push((*space_id, packet.number));
@@ -407,8 +407,8 @@ impl Stream {
         done
     }
 
-    /// A chunk of ours was acknowledged, while the smoothed round trip was so long: gives what that repaired, and whether
-    /// all that was sent is acknowledged with it.
+    /// A chunk of ours was acknowledged, with the smoothed RTT `smoothed_us`: gives the repairs, and whether the whole
+    /// stream is acknowledged with it.
     pub fn acknowledge(&mut self, chunk: &Chunk, now_us: i64, smoothed_us: u64) -> (Vec<Repair>, bool) {
         self.sent.take(chunk);
         let timeline = &mut self.timeline;
@@ -419,7 +419,7 @@ impl Stream {
         (repairs, self.sent.is_whole())
     }
 
-    /// A packet without a record, of `hole`, was acknowledged: gives what had been lost and went out again in it.
+    /// A packet without a record, of `hole`, was acknowledged: gives the lost data that was sent again in it.
     pub fn resend_unseen(&mut self, hole: &Hole) -> Vec<Chunk> {
         let within = (hole.after_us, hole.before_us);
         let chunks = self.losses.resend_unseen(self.id, within, self.imputation.largest_chunk());
@@ -438,7 +438,7 @@ impl Stream {
     /// A packet with a chunk of it was declared lost.
     pub fn lose(&mut self, packet: &Sent, chunk: &Chunk, found: Detection<'_>) {
         self.losses.count(1);
-        // Of a copy, the first packet with these bytes is on its way, or was lost before.
+        // If it is a copy, the first packet with these bytes is in flight or was lost before.
         if !packet.repetition.is_copy() {
             self.losses.lose(&self.sent, packet, chunk, found);
         }
@@ -449,7 +449,7 @@ impl Stream {
         self.losses.was_not_lost(number)
     }
 
-    /// The timeout that fired then was not needed.
+    /// The timeout that fired at `fired_us` was spurious.
     pub fn not_by_probe(&mut self, fired_us: i64) {
         self.losses.not_by_probe(fired_us);
     }
@@ -472,7 +472,7 @@ impl Stream {
         self.queue.hand_over(bytes, self.sent.highest());
     }
 
-    /// Data of it went out that had waited, if it had. What explains the wait becomes the stream's; gives it.
+    /// Data of it was sent. If it had waited, adds what explains the wait to the timeline, and gives it.
     pub fn explain(&mut self, sender: &Sender, other_us: Option<i64>, flight: u64) -> Option<Explained> {
         self.transfer.send(flight);
         let ready = self.queue.ready().filter(|ready| ready.since_us < sender.now_us)?;
@@ -496,13 +496,14 @@ impl Stream {
         self.transfer.measured(rate);
     }
 
-    /// Data of it went out: does more of it wait?
+    /// Data of it was sent: updates whether more of it waits.
     pub fn went_out(&mut self, now: Moment) {
         let may_wait = self.may_wait();
         self.queue.went_out(self.sent.highest(), may_wait, now);
     }
 
-    /// Streams sent, while this one waited or not; `in_flight` is of all. True when none has passed it.
+    /// Streams sent, this one among them (`has_sent`) or not; `in_flight` is of all streams. True when none has passed
+    /// it.
     pub fn pass(&mut self, has_sent: bool, began_us: i64, in_flight: u64, has_rate: bool) -> bool {
         let own = if has_rate { self.sent.in_flight().min(in_flight) } else { 0 };
         self.queue.pass(has_sent, StreamTurn { began_us, own, in_flight })
@@ -515,7 +516,7 @@ impl Stream {
 
     /// Rows without frames: it was created so long ago.
     pub fn began(&mut self, age_us: i64, now_us: i64) {
-        // Never later than what was seen of the stream before: a start after the end would be no time at all.
+        // Never later than the first record of the stream: a start after the end would give no duration.
         self.marks.start_us = self.marks.start_us.min(now_us.saturating_sub(age_us));
         self.is_start_inferred = true;
     }
@@ -536,8 +537,8 @@ impl Stream {
         self.is_end_queued = true;
     }
 
-    /// Rows without frames: so many packets have gone out by now, the last of them then. Those since its response began may
-    /// have had some of it.
+    /// Rows without frames: `sent` packets have been sent by now, the last of them at `last_us`. Those since its
+    /// response began may have carried some of it.
     pub fn rows_sent(&mut self, sent: u64, last_us: i64) {
         let more = sent.saturating_sub(std::mem::replace(&mut self.rows_told, sent));
         if more > 0 && self.is_open() && self.marks.response_start_us.is_some() {
@@ -547,7 +548,7 @@ impl Stream {
         }
     }
 
-    /// Rows without frames: its response has begun, and nothing of it has gone out.
+    /// Rows without frames: its response has begun, and nothing of it has been sent.
     pub fn is_begun(&self) -> bool {
         self.is_open() && self.marks.response_start_us.is_some() && self.marks.first_byte_us.is_none()
     }
@@ -563,7 +564,7 @@ impl Stream {
         self.is_whole() && self.blocked_since().is_none() && is_out
     }
 
-    /// Ends it, if it has not; as it does, the round trips are these.
+    /// Ends it, if it has not ended; `rtt` has the round trips of this moment.
     pub fn end_now(&mut self, now_us: i64, time_us: i64, why: RequestEnd, rtt: &Rtt) {
         if let Some(since) = self.queue.end_empty() {
             // Cut off while the application had nothing.
@@ -574,7 +575,7 @@ impl Stream {
         self.end(time_us, why, true);
     }
 
-    /// Ends it, if it has not.
+    /// Ends it, if it has not ended.
     pub fn end(&mut self, time_us: i64, why: RequestEnd, is_complete: bool) {
         if self.end.is_none() {
             self.marks.end_us = time_us.max(self.marks.start_us);
@@ -583,10 +584,10 @@ impl Stream {
         }
     }
 
-    /// The trace ends while it is open: `has_frames`, and among them `has_fins`, is what the log shows.
+    /// The trace ends while it is open; `has_frames` and `has_fins`: what the log shows.
     pub fn end_with_trace(&mut self, now_us: i64, rtt: RoundTrip, is_server: bool, has_frames: bool, has_fins: bool) {
         self.rtt = rtt;
-        // Every byte that was sent is out, only acknowledgements are missing: the request ended with the last.
+        // The whole response was sent and only acknowledgements are missing: the request ended with the last byte.
         let is_out = is_server && (self.sent.has_fin() || self.is_end_queued);
         match (self.marks.last_byte_us, self.named_us) {
             (Some(last_us), _) if is_out => self.end(last_us, RequestEnd::LastByte, true),
@@ -596,7 +597,7 @@ impl Stream {
         }
     }
 
-    /// Bytes `[highest, from)` of ours went out in packets that the log does not show.
+    /// `chunk` was sent in a packet without a record. Gives by how many bytes that extends what was sent.
     pub fn impute_sent(&mut self, chunk: &Chunk) -> u64 {
         let before = self.sent.highest();
         self.sent.impute(chunk);
@@ -616,13 +617,12 @@ impl Stream {
         &self.imputation
     }
 
-    /// A chunk of the peer's comes in the packet after others that the log does not show.
-    /// True when bytes were passed over.
+    /// A chunk of the peer's comes in the packet right after packets without a record. True when it skips bytes.
     pub fn pass_over(&mut self, chunk: &Chunk, hole: &Hole) -> bool {
         self.imputation.pass_over(self.received.highest(), chunk, hole)
     }
 
-    /// Packets of the peer did come that the log does not show: gives what they brought of it.
+    /// Packets of the peer without a record did come: gives what they brought of the stream.
     pub fn came(&mut self, hole: &Hole) -> Option<Chunk> {
         self.imputation.came(self.id, hole)
     }
@@ -632,8 +632,8 @@ impl Stream {
         self.imputation.name_by_http();
     }
 
-    /// The first bytes of a request never came, in a log that shows those of others. True when they are imputed: it began
-    /// between the peer's packet before and the first record that names it.
+    /// The first bytes of a request have no record, in a log that shows those of others. True when they are imputed: it
+    /// began between the peer's previous packet and the first record that names it.
     pub fn look_for_start(&mut self) -> bool {
         if self.received.has(0, 1, false) || self.is_start_inferred {
             return false;
@@ -643,7 +643,8 @@ impl Stream {
         true
     }
 
-    /// The end of a request never came: it is taken to have come as early as a packet that is missing can have brought it.
+    /// The end of a request has no record: it is taken to have come at the start of the last time beside missing
+    /// records before the response.
     pub fn look_for_request_end(&mut self, shared: Shared<'_>) {
         let (start_us, answered_us) = (self.marks.start_us, self.marks.answered_us());
         if self.marks.request_end_us.is_some() {
@@ -657,14 +658,14 @@ impl Stream {
         }
     }
 
-    /// The packet that ends it at `now_us` comes right behind others that the log does not show.
+    /// The packet that ends it at `now_us` comes right after packets without a record.
     pub fn end_behind_hole(&mut self, hole: &Hole, now_us: i64) {
         if self.is_open() && hole.before_us == now_us {
             self.imputation.end_behind(hole.after_us);
         }
     }
 
-    /// Records are missing: one of those may have ended it, as soon as `min_rtt_us` after it went out last.
+    /// Records are missing: one of them may have ended it, at the earliest `min_rtt_us` after its last send.
     pub fn doubt_end(&mut self, min_rtt_us: i64) {
         if self.end == Some(RequestEnd::Acked) {
             self.imputation.doubt_end(self.marks.end_us, min_rtt_us);
@@ -691,13 +692,13 @@ impl Stream {
         }
     }
 
-    /// It waited until now, as far as it is known, for what stops it now.
+    /// It is taken to have waited until now for `cause`, which stops it now.
     pub fn wait_until(&mut self, now_us: i64, cause: Cause, start_us: i64) {
         self.timeline.hold(Interval::of(cause, start_us, now_us));
         self.timeline.infer(cause);
     }
 
-    /// What stops it now that no connection knows of; `is_told`: the log says where credit is used up.
+    /// Causes of its own that stop it now, and since when; `is_told`: the log states where credit is used up.
     pub fn stops(&self, is_told: bool) -> Vec<(Cause, i64)> {
         let losses = self.losses.due_us().map(|due_us| (Cause::LossRecovery, due_us));
         let blocked = self.blocked_since().filter(|_| is_told).map(|since| (Cause::StreamFlowControl, since.us));
@@ -706,7 +707,8 @@ impl Stream {
         losses.chain(blocked).chain(empty).chain(gap).collect()
     }
 
-    /// Ends its linger: samples may have come with the very acknowledgement that ended the request.
+    /// Fills in round trips that were not known when it ended: their first samples may have come with the
+    /// acknowledgement that ended it.
     pub fn settle_rtt(&mut self, rtt: RoundTrip) {
         self.rtt = self.rtt.or(rtt);
     }
@@ -721,7 +723,8 @@ impl Stream {
         self.is_complete
     }
 
-    /// Its time, once its response has begun: conditions that were over before do not matter to it.
+    /// The time of the response up to which causes can be decided; `None` before the response has begun, as conditions
+    /// that ended before do not matter to it.
     fn span(&mut self, certain: Certain) -> Option<DecisionSpan> {
         let begin = if certain.is_client { self.marks.first_byte_us } else { self.marks.response_start_us };
         self.timeline.begin(begin?.max(self.marks.start_us));
@@ -733,7 +736,7 @@ impl Stream {
         Some(DecisionSpan { certain_us, now_us: certain.now_us, last_byte_us: self.marks.last_byte_us })
     }
 
-    /// Sums up what no later event can change, where it may have `most` intervals undecided; gives the steps that it took.
+    /// Sums up what no later event can change; `most` intervals may stay undecided. Gives the steps that it took.
     pub fn sum_up(&mut self, shared: Shared<'_>, certain: Certain, most: usize) -> u64 {
         let span = self.span(certain);
         1 + span.map_or(0, |span| self.timeline.sum_up(span, most, shared))
@@ -745,7 +748,7 @@ impl Stream {
         span.map_or(0, |span| self.timeline.leave_behind(until_us, span, most, shared))
     }
 
-    /// Before this time nothing of the connection's history is needed; none of it is before the response begins.
+    /// From when on the connection's history is needed; `None` before the response begins.
     pub fn needs_from_us(&self) -> Option<i64> {
         self.timeline.has_begun().then(|| self.timeline.needs_from_us())
     }
@@ -790,7 +793,7 @@ impl Stream {
         let named = |value: u64, cause: Cause| (value > 0).then(|| (cause.name().to_owned(), value));
         let held = Cause::ALL.into_iter().filter_map(|cause| named(sweep.overlapping(cause), cause));
         row.set(streams::OVERLAPPING, held.collect::<Vec<_>>());
-        // A cause without a part has nothing to give back, but for a slow path, which shows in other parts too.
+        // A cause without a part saves nothing, except a slow path, which shows in other parts too.
         let saved = Cause::ALL.into_iter().filter_map(|cause| saves[cause as usize].map(|us| (cause, us)));
         let saved = saved.filter(|(cause, us)| sweep.part(*cause) > 0 || (*cause == Cause::Bandwidth && *us > 0));
         let saved = saved.map(|(cause, us)| (cause.name().to_owned(), us));

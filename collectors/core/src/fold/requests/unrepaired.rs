@@ -1,5 +1,5 @@
-//! What of a stream was lost and is not repaired: found by its bytes and by its packet, so that a packet costs what it has
-//! to do with, however many losses there are.
+//! Losses of a stream that are not repaired, indexed by bytes and by packet, so that the cost of a packet depends on
+//! the losses that it concerns and not on all of them.
 
 use crate::crossed::Bound;
 use crate::fold::recovery::packets::Chunk;
@@ -32,17 +32,17 @@ pub struct Loss {
     pub resent_us: Option<i64>,
     /// Retransmissions.
     pub resent: u32,
-    /// What of its bytes has not gone out again, at most.
+    /// Range that contains all of its bytes that were not sent again.
     pub unsent: (u64, u64),
     /// Bytes of the same packet that were repaired before.
     pub repaired: u64,
-    /// A probe timeout brought it to light.
+    /// It was found because of a probe timeout.
     pub is_by_probe: bool,
     /// The lost packet has no record.
     pub is_imputed: bool,
 }
 
-/// Losses in the order in which they were found: a place is the number of those before it.
+/// Losses in the order in which they were found. The place of a loss is the number of losses found before it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unrepaired {
     list: BTreeMap<u64, Loss>,
@@ -52,23 +52,23 @@ pub struct Unrepaired {
     by_byte: BTreeSet<(u64, u64)>,
     /// The most bytes of one of them.
     longest: u64,
-    /// When those were declared lost of which something has not gone out again, and place.
+    /// Of losses with bytes that were not sent again: when each was declared lost, and its place.
     unsent: BTreeSet<(i64, u64)>,
     /// Packet number and place.
     by_packet: BTreeSet<(u64, u64)>,
     /// When the acknowledgement was due, and place.
     by_due: BTreeSet<(i64, u64)>,
-    /// Those that a probe timeout brought to light: when, and place.
+    /// Of losses that were found because of a probe timeout: when each was declared lost, and its place.
     by_probe: BTreeSet<(i64, u64)>,
-    /// Those with the stream's end.
+    /// Places of losses with the stream's end.
     with_fin: BTreeSet<u64>,
-    /// Losses that were looked at so far: what the work of a log is measured by.
+    /// Losses that were looked at so far: a measure of work.
     #[serde(skip)]
     steps: u64,
 }
 
 impl Unrepaired {
-    /// One more; where they are more than [`LOSSES`], the oldest is forgotten.
+    /// Adds a loss; with more than [`LOSSES`], the oldest is forgotten.
     pub fn add(&mut self, loss: Loss) {
         if self.list.len() >= LOSSES
             && let Some((oldest, _)) = self.list.first_key_value()
@@ -111,18 +111,18 @@ impl Unrepaired {
         self.list.values()
     }
 
-    /// Some of them have not gone out again.
+    /// Some lost bytes have not been sent again.
     pub fn is_any_unsent(&self) -> bool {
         !self.unsent.is_empty()
     }
 
-    /// The first that was found to be lost by `before_us` and has not gone out again: place and loss.
+    /// The first loss that was declared by `before_us` and has bytes that were not sent again: place and loss.
     pub fn first_unsent(&self, before_us: i64) -> Option<(u64, &Loss)> {
         let (_, place) = self.unsent.first().filter(|(detected_us, _)| *detected_us <= before_us)?;
         Some((*place, self.list.get(place)?))
     }
 
-    /// One goes out again, all of it or some, in `chunk`. Gives how often it has by now.
+    /// A loss, or a part of it, is sent again in `chunk`. Gives how often it has been sent again.
     pub fn send(&mut self, place: u64, chunk: &Chunk, now_us: i64) -> u32 {
         let Some(loss) = self.list.get_mut(&place) else { return 0 };
         let (from, to) = loss.unsent;
@@ -135,19 +135,19 @@ impl Unrepaired {
             self.unsent.remove(&(loss.detected_us, place));
         }
         loss.resent_us.get_or_insert(now_us);
-        // A lost packet's bytes may go out again in two: its first byte counts the repetitions.
+        // A lost packet's bytes may be sent again in two packets: the one with the first byte counts.
         loss.resent += u32::from(chunk.from <= loss.from);
         loss.resent
     }
 
-    /// Changes one, but not what it is found by.
+    /// Changes a loss; `change` must not touch the fields that are indexed.
     pub fn change(&mut self, place: u64, change: impl FnOnce(&mut Loss)) {
         if let Some(loss) = self.list.get_mut(&place) {
             change(loss);
         }
     }
 
-    /// The first of a packet.
+    /// The first loss of a packet.
     pub fn first_of(&self, number: u64) -> Option<u64> {
         self.by_packet.range((number, 0)..=(number, u64::MAX)).next().map(|(_, place)| *place)
     }
@@ -162,8 +162,8 @@ impl Unrepaired {
         self.steps
     }
 
-    /// Those `is_wanted` that may have bytes of a chunk, or the end if it has it: the last [`LOSSES_BESIDE`] of each are
-    /// looked at.
+    /// Places of the losses `is_wanted` among those that may share bytes, or the FIN, with a chunk. At most the last
+    /// [`LOSSES_BESIDE`] of each kind are looked at.
     fn beside(&mut self, chunk: &Chunk, is_wanted: impl Fn(&Loss) -> bool) -> Vec<u64> {
         if self.list.is_empty() {
             return Vec::new();
@@ -186,7 +186,7 @@ impl Unrepaired {
         wanted
     }
 
-    /// Places of those that a chunk mends when it goes out.
+    /// Places of the losses that a chunk repairs when it is sent.
     pub fn mended_by(&mut self, chunk: &Chunk) -> Vec<u64> {
         self.beside(chunk, |loss| {
             let overlaps = chunk.from < loss.to && loss.from < chunk.to;
@@ -200,13 +200,13 @@ impl Unrepaired {
         !self.beside(chunk, |loss| chunk.meets(loss.from, loss.to)).is_empty()
     }
 
-    /// A chunk was acknowledged: takes those out of which all is, in order.
+    /// A chunk was acknowledged: removes the losses that are acknowledged in full, and gives them in order.
     pub fn take(&mut self, chunk: &Chunk, is_repaired: impl Fn(&Loss) -> bool) -> Vec<Loss> {
         let places = self.beside(chunk, is_repaired);
         places.into_iter().filter_map(|place| self.remove(place)).collect()
     }
 
-    /// Those of a packet are none. False when there were none.
+    /// The packet was not lost: forgets its losses. False when there were none.
     pub fn forget(&mut self, number: u64) -> bool {
         let mut any = false;
         while let Some(place) = self.first_of(number) {
@@ -215,7 +215,7 @@ impl Unrepaired {
         any
     }
 
-    /// The timeout that fired then brought none to light.
+    /// The timeout that fired at `fired_us` was spurious: later losses were not found because of it.
     pub fn not_by_probe(&mut self, fired_us: i64) {
         for (_, place) in self.by_probe.split_off(&(fired_us, 0)) {
             self.change(place, |loss| loss.is_by_probe = false);
@@ -252,9 +252,9 @@ mod tests {
         Chunk { stream_id: 0, from, to, fin }
     }
 
-    /// Against a plain list, looked through.
+    /// Compared with a linear search in a plain list.
     #[test]
-    fn what_a_chunk_mends_is_found_as_in_a_plain_list() {
+    fn the_losses_that_a_chunk_repairs_are_found_as_in_a_plain_list() {
         let mut next = chance::numbers(11);
         for _ in 0..100 {
             let (mut open, mut plain) = (Unrepaired::default(), Vec::new());

@@ -1,5 +1,5 @@
-//! Why data of a stream that goes out now did not go out before: whose turn it was, what held the connection back, and
-//! what of the wait neither explains.
+//! Why data of a stream that is sent now was not sent before: whose turn it was, what held the connection back, and
+//! which part of the wait neither explains.
 
 use crate::fold::TURN_US;
 use crate::fold::attribution::sweep::Gap;
@@ -12,28 +12,28 @@ use crate::fold::window::pacer::tolerated;
 pub struct Sender {
     /// Now.
     pub now_us: i64,
-    /// Nothing had been received within a turn: a timer, or the application, sent it.
+    /// Nothing was received within the last [`TURN_US`]: a timer, or the application, sent it.
     pub is_by_timer: bool,
-    /// Something new had been acknowledged within a turn.
+    /// Something new was acknowledged within the last [`TURN_US`].
     pub is_by_ack: bool,
-    /// It is seen to pace.
+    /// The log shows that it paces.
     pub is_paced: bool,
-    /// It states its rate, which says how long a wait of its pacer can be.
+    /// The log states its pacing rate, which bounds a wait for the pacer.
     pub is_rate_stated: bool,
-    /// Whose limit a pacer's wait is.
+    /// The cause to which a wait for the pacer is attributed.
     pub pacer: Cause,
-    /// Until when what had been sent before made the next packet wait.
+    /// Until when the pacer held the next packet back because of what was sent before.
     pub owed_until_us: i64,
-    /// Data waits for a full window since.
+    /// Since when data waits for a full window.
     pub full_since_us: Option<i64>,
-    /// The pacer is stated to have held everything back: from, to.
+    /// When the pacer held everything back, as the log states: from, to.
     pub paced: Option<(i64, i64)>,
-    /// Nothing was on its way before.
+    /// When something was sent last with nothing in flight before.
     pub busy_since_us: i64,
 }
 
 impl Sender {
-    /// The connection sent nothing since another stream's packet, for its pacer or for its window.
+    /// Since another stream's packet the connection sent nothing, because of its pacer or its window.
     fn held_back(&self, other_us: i64) -> bool {
         let by_pacer = self.paced.is_some_and(|(since, until)| {
             since <= other_us.saturating_add(TURN_US) && self.now_us <= until.saturating_add(TURN_US)
@@ -47,7 +47,7 @@ impl Sender {
 pub struct Wait {
     /// Data that waited.
     pub ready: Ready,
-    /// It is known to have.
+    /// The data is known to have waited.
     pub is_known: bool,
     /// When another stream sent last.
     pub other_us: Option<i64>,
@@ -56,25 +56,25 @@ pub struct Wait {
 /// A wait with what explains it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Explained {
-    /// It was others' turn: from, to.
+    /// The time in which it was the turn of other streams: from, to.
     pub behind: Option<(i64, i64)>,
-    /// What is left of it, in order; the first is there where others had its turn only after a while.
+    /// The rest of the wait, in order. The first gap exists where the turn of others began only after a while.
     pub gaps: [Option<Gap>; 2],
-    /// From then on it was nobody's turn but this stream's.
+    /// From then on it was this stream's turn.
     pub rest_from_us: i64,
-    /// The application had nothing, for all that is known.
+    /// The application had no data, as far as is known.
     pub is_idle: bool,
 }
 
 impl Explained {
-    /// A long rest would be the application's.
+    /// If the rest is long, it is attributed to the application.
     pub fn may_be_the_applications(&self) -> bool {
         self.gaps[1].is_some_and(|gap| gap.long == Cause::AppLimited)
     }
 }
 
 impl Wait {
-    /// Whose turn it was, and what of the wait that leaves.
+    /// Splits the wait into the turn of others and the rest.
     pub fn explain(self, sender: &Sender) -> Explained {
         let other_us = self.passing(sender);
         let behind = other_us.and_then(|other_us| self.behind(sender, other_us));
@@ -92,17 +92,19 @@ impl Wait {
         }
     }
 
-    /// When others sent last, if their packets came first and this stream's followed at once, or is known to have waited.
+    /// When others sent last during the wait, if this stream's packet followed at once or its data is known to have
+    /// waited.
     fn passing(&self, sender: &Sender) -> Option<i64> {
         let other_us = self.other_us.filter(|other_us| *other_us > self.ready.since_us)?;
         let turn_us = sender.owed_until_us.max(other_us).saturating_add(TURN_US);
         (self.is_known || sender.now_us <= turn_us || sender.held_back(other_us)).then_some(other_us)
     }
 
-    /// It was the turn of others, who sent last at `other_us`: from, to.
+    /// When it was the turn of other streams, which sent last at `other_us`: from, to.
     fn behind(&self, sender: &Sender, other_us: i64) -> Option<(i64, i64)> {
         let Ready { since_us, passed_us, .. } = self.ready;
-        // What held the connection back since then held this stream back as far as others had filled it.
+        // If pacer or window held the connection back since then, others caused that in proportion to their bytes in
+        // flight.
         let end_us = if sender.held_back(other_us) {
             other_us.saturating_add_unsigned(self.ready.of_others(sender.now_us.abs_diff(other_us)))
         } else {
@@ -113,15 +115,16 @@ impl Wait {
         (start_us < end_us).then_some((start_us, end_us))
     }
 
-    /// What of the wait from `start_us` on no condition explains, short or long. Few log the pacer: what is known to wait
-    /// although window and credit have room, and goes out by a timer, waits for it (RFC 9002, 7.7). After a pause the pacer has
-    /// a burst to give, so what waits then waits for the machine. Where it is not known whether data waited, a wait longer
-    /// than the pacer's is the application's; but no application waits for an acknowledgement, so what goes out with one
-    /// waited for a limit that the log does not name.
+    /// The causes of the part of the wait from `start_us` on that no condition explains, if that is short and if it is
+    /// long. Few stacks log the pacer. Data that is known to wait although window and credit have room, and is sent by
+    /// a timer, waits for the pacer (RFC 9002, 7.7). After a pause the pacer allows a burst, so data that waits then
+    /// waits for the machine. Where it is not known whether data waited, a wait longer than the pacer's is the
+    /// application's. But no application waits for an acknowledgement, so data that is sent with one waited for a limit
+    /// that the log does not show.
     fn unexplained(&self, sender: &Sender, start_us: i64, other_us: Option<i64>) -> Gap {
         let length_us = sender.now_us.abs_diff(start_us);
         let others_went = self.other_us.is_some_and(|other| other >= self.ready.since_us);
-        // What others sent meanwhile the pacer spreads too.
+        // The pacer also spreads what others sent meanwhile.
         let last_us = other_us.unwrap_or(start_us).max(start_us);
         let owed_us = sender.owed_until_us.saturating_sub(last_us).max(0).unsigned_abs();
         let paced_us = if others_went { self.ready.paced_us.max(owed_us) } else { self.ready.paced_us };
@@ -132,7 +135,7 @@ impl Wait {
         let short = if is_turn {
             Cause::Unattributed
         } else if is_the_pacers && length_us > limit_us && sender.pacer == Cause::CwndBlocked {
-            // Slower than a window a round trip.
+            // The pacer is slower than one window per round trip.
             Cause::Pacing
         } else {
             sender.pacer
@@ -166,13 +169,13 @@ mod tests {
         Wait { ready, is_known, other_us }
     }
 
-    /// What a rest of the wait is: short, up to so long, and long.
+    /// Causes of the rest of the wait: if it is short, the limit of that, and if it is long.
     fn rest(wait: Wait, sender: Sender) -> Option<(Cause, u64, Cause)> {
         wait.explain(&sender).gaps[1].map(|gap| (gap.short, gap.limit_us, gap.long))
     }
 
     #[test]
-    fn it_was_others_turn_when_this_packet_follows_theirs_at_once_or_data_is_known_to_wait() {
+    fn a_wait_is_behind_others_if_the_packet_follows_theirs_at_once_or_data_is_known_to_wait() {
         let follows = wait(10_000, false, Some(49_500)).explain(&SENDER);
         assert_eq!((follows.behind, follows.rest_from_us), (Some((10_000, 49_500)), 49_500));
         assert_eq!(wait(10_000, false, Some(40_000)).explain(&SENDER).behind, None);
@@ -183,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn no_turn_is_older_than_the_connections_idle_moment_where_nobody_says_that_data_waited() {
+    fn no_turn_begins_before_the_connection_was_idle_unless_data_is_known_to_have_waited() {
         let sender = Sender { busy_since_us: 30_000, ..SENDER };
         let explained = wait(10_000, false, Some(49_500)).explain(&sender);
         assert_eq!(explained.behind, Some((30_000, 49_500)));
@@ -193,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn what_held_the_connection_back_is_others_as_far_as_they_had_filled_it() {
+    fn others_account_for_a_full_window_in_proportion_to_their_bytes_in_flight() {
         let mut wait = wait(10_000, true, Some(20_000));
         (wait.ready.own, wait.ready.in_flight) = (1, 3);
         let full = Sender { full_since_us: Some(20_500), ..SENDER };
@@ -203,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rest_is_the_pacers_the_applications_or_nobodys() {
+    fn the_rest_is_attributed_to_the_pacer_the_application_or_nothing() {
         let mut known = wait(10_000, true, None);
         assert_eq!(rest(known, SENDER), Some((Cause::Pacing, 0, Cause::Unattributed)));
         known.ready.paced_us = 8_000;

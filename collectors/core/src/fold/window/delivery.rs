@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 struct Round {
     rate: f64,
     in_flight: u64,
-    /// Some sample came without a queue: the rate need not be the path's.
+    /// Some sample was taken without a queue: the rate may be lower than the path's.
     is_free: bool,
 }
 
@@ -19,12 +19,12 @@ struct Round {
 pub struct Delivery {
     /// Bytes acknowledged so far.
     delivered: u64,
-    /// Packets that go out before so much was delivered follow a time in which no data waited.
+    /// Packets that are sent before `delivered` exceeds this are app-limited.
     limited_until: u64,
     round_ends: u64,
     now: Round,
-    /// What the acknowledgements of this instant delivered, whatever their order: whether a queue stands is known when it
-    /// is over.
+    /// What the acknowledgements of this instant delivered, in any order. It is judged when the instant is over, as
+    /// only then it is known whether there is a queue.
     acked: Option<AckedBytes>,
     rounds: VecDeque<Round>,
     /// Rates of the path in the newest rounds that showed one.
@@ -32,8 +32,8 @@ pub struct Delivery {
     controller_is_full: bool,
 }
 
-/// What acknowledgements delivered: so many bytes, of `in_flight` that were on their way before; and when the newest of
-/// their packets was sent, with what.
+/// What acknowledgements delivered: `bytes` of the `in_flight` bytes before them, and send time and stamp of the newest
+/// acknowledged packet.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct AckedBytes {
     bytes: u64,
@@ -41,25 +41,25 @@ struct AckedBytes {
     newest: Option<(i64, Stamp)>,
 }
 
-/// What a packet is sent with, to tell a rate when it is acknowledged.
+/// State of the delivery rate estimator when a packet is sent; its acknowledgement gives a rate sample from it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stamp {
-    /// Bytes that were acknowledged on this path then.
+    /// Bytes that had been acknowledged.
     delivered: u64,
-    /// No data had waited: the sample says what the application had, not what the path can carry.
+    /// App-limited: the sample shows how much data the application had, not what the path can carry.
     is_limited: bool,
 }
 
 /// Rounds without growth after which BBR calls the pipe full (Cardwell et al., "BBR", 2016, and draft-ietf-ccwg-bbr).
 const ROUNDS: usize = 3;
 
-/// Growth below which the rate has not grown, there; in Startup the bytes in flight double each round.
+/// Growth per BBR's full-pipe check: less does not count as growth. In Startup the bytes in flight double each round.
 const GROWTH: f64 = 1.25;
 
-/// Rounds whose path rates count: BBR's filter forgets after as many (draft-ietf-ccwg-bbr, MaxBwFilter of two cycles).
+/// Rounds whose path rates are kept: as many as BBR's filter keeps (draft-ietf-ccwg-bbr, MaxBwFilter of two cycles).
 const PATH_ROUNDS: usize = 10;
 
-/// A rate so near to the path's is the path's; one so far above it shows that the path has become faster.
+/// A rate in this range, relative to the path's, equals the path's; a higher one shows that the path has become faster.
 const AT_RATE: std::ops::RangeInclusive<f64> = 0.85..=1.25;
 
 impl Delivery {
@@ -68,20 +68,20 @@ impl Delivery {
         Stamp { delivered: self.delivered, is_limited: self.delivered <= self.limited_until && self.limited_until > 0 }
     }
 
-    /// No data waits now, with `in_flight` bytes on their way: rates of what follows say nothing of the path until these
-    /// are delivered (draft-cheng-iccrg-delivery-rate-estimation, 3.4: app-limited samples).
+    /// No data waits now, with `in_flight` bytes in flight: until these are delivered, samples are app-limited and say
+    /// nothing about the path (draft-cheng-iccrg-delivery-rate-estimation, 3.4).
     pub fn no_data_waits(&mut self, in_flight: u64) {
         self.limited_until = self.delivered.saturating_add(in_flight.max(1));
     }
 
-    /// Something goes out after the connection was idle: rounds of before say nothing of now.
+    /// Something is sent after the connection was idle: earlier rounds do not count any more.
     pub fn restart(&mut self) {
         self.rounds.clear();
         self.now = Round::default();
         self.round_ends = self.delivered;
     }
 
-    /// Packets were acknowledged; `newest` is the one sent last, `in_flight` what was on its way before.
+    /// Packets were acknowledged; `newest` is the one sent last, `in_flight` the bytes in flight before.
     pub fn acknowledge(&mut self, bytes: u64, newest: Option<&Sent>, in_flight: u64) {
         let newest = newest.map(|packet| (packet.time_us, packet.stamp));
         let acked = self.acked.get_or_insert(AckedBytes { bytes: 0, in_flight, newest });
@@ -91,7 +91,7 @@ impl Delivery {
             acked.newest.into_iter().chain(newest).max_by_key(|(sent_us, stamp)| (*sent_us, stamp.delivered));
     }
 
-    /// All that came in this instant has: a queue stands on the path or does not.
+    /// The received packets of this instant are complete; `has_queue`: there is a queue on the path.
     pub fn settle(&mut self, now_us: i64, has_queue: bool) {
         self.acked.take().into_iter().for_each(|acked| self.deliver(acked, now_us, has_queue));
     }
@@ -108,7 +108,7 @@ impl Delivery {
         if !sent.is_limited {
             self.now.in_flight = self.now.in_flight.max(in_flight);
             self.now.rate = self.now.rate.max(rate);
-            // Nothing more waits behind what is under way: the path may have room.
+            // The application had no more data meanwhile, so the path may not have been full.
             self.now.is_free |= !has_queue || sent.delivered < self.limited_until;
         }
         if sent.delivered >= self.round_ends {
@@ -132,19 +132,19 @@ impl Delivery {
         }
     }
 
-    /// What the path can carry, bytes per microsecond: what came through while data waited and a queue stood.
+    /// Rate of the path, bytes per microsecond: the highest of the newest rounds in which data waited and there was a
+    /// queue.
     pub fn path_rate(&self) -> Option<f64> {
         self.path_rates.iter().copied().reduce(f64::max)
     }
 
-    /// How long the path takes to carry so much, us, where its rate was seen.
+    /// How long the path takes to carry `bytes`, us, where its rate is known.
     pub fn carried_us(&self, bytes: u64) -> Option<i64> {
         #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "an estimate, saturating")]
         self.path_rate().map(|rate| (bytes as f64 / rate) as i64)
     }
 
-    /// As much comes through as the path was seen to carry: no queue need stand for it, where a pacer keeps to the path's
-    /// rate.
+    /// The delivery rate equals the path's rate. This needs no queue where a pacer keeps to the path's rate.
     pub fn is_at_path_rate(&self) -> bool {
         let Some(path) = self.path_rate() else { return false };
         self.rounds.back().is_some_and(|round| AT_RATE.contains(&(round.rate / path)))
@@ -158,8 +158,8 @@ impl Delivery {
         }
     }
 
-    /// The controller has found the path's rate, or three rounds brought less than a quarter more although
-    /// twice as much was in flight. (While no more is in flight, a constant rate says nothing of the path.)
+    /// The congestion controller has found the path's rate, or the rate grew by less than a quarter in three rounds
+    /// although the bytes in flight doubled. (While they do not grow, a constant rate says nothing about the path.)
     pub fn has_stopped_growing(&self) -> bool {
         if self.controller_is_full {
             return true;
@@ -183,7 +183,7 @@ mod tests {
 
     const PACKET: u64 = 1_000;
 
-    /// Rounds of `packets` each, acknowledged `us` after they were sent; behind each round no data waits, or it does.
+    /// Rounds of `packets` each, acknowledged `us` after they were sent; `is_idle`: no data waits after each round.
     fn after(rounds: &[(u64, i64)], has_queue: bool, is_idle: bool) -> Delivery {
         let mut delivery = Delivery::default();
         let mut now_us = 0;
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn what_came_through_while_a_queue_stood_is_remembered() {
+    fn the_rate_while_there_was_a_queue_is_remembered() {
         let mut delivery = after(&[(20, 20_000), (20, 20_000)], true, false);
         assert_eq!(delivery.path_rate(), Some(1.0));
         assert_eq!(delivery.carried_us(30_000), Some(30_000));

@@ -11,7 +11,7 @@ use crate::record::columns::connections::{self, Connections};
 use crate::record::rows::Row;
 use serde::{Deserialize, Serialize};
 
-/// Window and bytes in flight of a connection, and what they were so far.
+/// Congestion window and bytes in flight of a connection, now and in summary.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct CongestionWindow {
     paths: Paths,
@@ -19,7 +19,7 @@ pub struct CongestionWindow {
     ssthresh: Option<u64>,
     largest_packet: u64,
     full_since: Option<Moment>,
-    /// When something went out with nothing on its way before.
+    /// When something was sent last with nothing in flight before.
     busy_since_us: i64,
     in_flight_max: u64,
     disagreements: u64,
@@ -28,7 +28,7 @@ pub struct CongestionWindow {
     flight_area: f64,
 }
 
-/// Room that is too small to send: mvfst's gate until March 2020 was 44 bytes (quic_trace.md 4.1).
+/// Room needed to send in logs of rows: until March 2020, mvfst sent nothing with 44 bytes or less (quic_trace.md 4.1).
 const ROW_GATE: u64 = 45;
 
 /// A packet is at least so large where none was seen (RFC 9000, 14).
@@ -67,12 +67,12 @@ impl CongestionWindow {
         self.paths.state_window(path, window)
     }
 
-    /// The log states where slow start ends.
+    /// The log states the slow start threshold.
     pub fn state_ssthresh(&mut self, ssthresh: u64) {
         self.ssthresh = Some(ssthresh);
     }
 
-    /// A recovery period is over: slow start ends at the window of now.
+    /// A recovery period is over: the current window becomes the slow start threshold.
     pub fn end_period(&mut self) {
         self.ssthresh = self.size().or(self.ssthresh);
     }
@@ -82,12 +82,13 @@ impl CongestionWindow {
         self.paths.state(path, stated);
     }
 
-    /// All that came in this instant has: what goes out is next.
+    /// The received packets of this instant are complete; sent packets come next.
     pub fn begin_sending(&mut self) {
         self.paths.begin_sending();
     }
 
-    /// The instant is over: where the log's figure was far from our sum in all of it, it is taken. True when that made room.
+    /// The instant is over: the log's figure replaces our sum if they differed by too much for the whole instant. True
+    /// when that made room.
     pub fn settle_in_flight(&mut self, traffic: InstantTraffic) -> bool {
         let (tolerated, disagreements) = (self.tolerated(), &mut self.disagreements);
         let has_opened = self.paths.settle(tolerated, traffic).fold(false, |has_opened, opens| {
@@ -132,7 +133,7 @@ impl CongestionWindow {
         self.paths.window()
     }
 
-    /// What a response that begins now has to work with.
+    /// Window and its room for a response that begins now; a window that is not known counts as 0.
     pub fn room(&self) -> Room {
         let window = self.size().unwrap_or(0);
         Room {
@@ -147,7 +148,8 @@ impl CongestionWindow {
     /// larger than the congestion window" (RFC 9002, 7). `None` while no window is known.
     pub fn is_full(&self, has_rows: bool) -> Option<bool> {
         let packet = if has_rows { ROW_GATE } else { self.largest_packet.max(1) };
-        // Our sum has been too far from the log's figure: it may be off by a packet more, as where sizes lack the tag.
+        // Our sum differed too much from the log's figure before, so it may be off by one more packet (e.g. sizes
+        // without the AEAD tag).
         let is_off = self.disagreements > 0 && !has_rows;
         self.paths.are_full(if is_off { packet.saturating_add(self.tolerated()) } else { packet })
     }
@@ -157,7 +159,7 @@ impl CongestionWindow {
         self.full_since.get_or_insert(now);
     }
 
-    /// None does any more; gives since when it did.
+    /// No data waits for the window any more; gives since when it did.
     pub fn end_wait(&mut self) -> Option<Moment> {
         self.full_since.take()
     }
@@ -172,7 +174,7 @@ impl CongestionWindow {
         self.busy_since_us = now_us;
     }
 
-    /// When something went out last with nothing on its way before.
+    /// When something was sent last with nothing in flight before.
     pub fn busy_since_us(&self) -> i64 {
         self.busy_since_us
     }
@@ -197,7 +199,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_window_is_full_when_no_packet_more_fits() {
+    fn a_window_is_full_when_no_further_packet_fits() {
         let mut window = CongestionWindow::default();
         window.packet(1_200);
         window.state(0, 12_000);
@@ -215,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sum_that_was_far_from_the_log_s_figure_may_be_off_by_a_packet_more() {
+    fn a_sum_that_differed_too_much_once_may_be_off_by_one_more_packet() {
         let mut window = CongestionWindow::default();
         window.packet(1_200);
         window.state(0, 12_000);

@@ -1,4 +1,4 @@
-//! The pacer: what the log states of it, how long it makes data wait, and whose limit that is.
+//! The pacer: what the log states about it, how long it makes data wait, and to which cause that wait is attributed.
 
 use crate::fold::TURN_US;
 use serde::{Deserialize, Serialize};
@@ -6,33 +6,33 @@ use serde::{Deserialize, Serialize};
 /// What is known of the pacer of a connection.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Pacer {
-    /// Stated rate, bits a second.
+    /// Stated rate, bits per second.
     rate: Option<u64>,
-    /// A stated timer of the pacer runs since, and ends then.
+    /// The stated pacing timer that runs: since when data waits for it, and when it is due.
     timer: Option<(i64, i64)>,
-    /// When it was set last: what ends it in the same instant ends the one before.
+    /// When the timer was set last. An expiry in the same instant is of the timer that was set before.
     set_us: Option<i64>,
     /// The stated timer that ran last: from, to.
     ran: Option<(i64, i64)>,
     /// Sends by a timer, of data that is known to have waited.
     sends: u32,
-    /// What was sent so far makes the next packet wait.
+    /// How long the pacer holds the next packet back because of what was sent so far.
     owed: PacingDelay,
 }
 
-/// What a pacer makes the next packet wait.
+/// How long a pacer holds the next packet back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PacingDelay {
-    /// What was sent last went then.
+    /// When the last packet was sent.
     pub from_us: i64,
-    /// The next packet may go then.
+    /// When the next packet may be sent.
     pub until_us: i64,
 }
 
 impl PacingDelay {
-    /// Data may have been ready long before it goes out now, and have waited for nothing but the pacer: it goes when the
-    /// pacer lets it. Pacers that spread a window let data go up to a quarter faster than a window a round trip (RFC 9002,
-    /// 7.7), clocks are rounded and timers fire late.
+    /// Data that is sent now may have been ready long before and have waited only for the pacer, as it is sent about
+    /// when the pacer allows it. Pacers that spread a window send up to a quarter faster than one window per round trip
+    /// (RFC 9002, 7.7), clocks are rounded and timers fire late.
     pub fn may_have_held(&self, now_us: i64) -> bool {
         let length_us = self.until_us.abs_diff(self.from_us);
         let least_us = (length_us - length_us / 5).saturating_sub(TURN_US.unsigned_abs());
@@ -42,7 +42,7 @@ impl PacingDelay {
     }
 }
 
-/// What a pacer that states no rate spreads over what: a window over a round trip (RFC 9002, 7.7).
+/// A pacer without a stated rate spreads this window over this round trip (RFC 9002, 7.7).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Spread {
     /// Congestion window, bytes.
@@ -51,7 +51,7 @@ pub struct Spread {
     pub rtt_us: u64,
 }
 
-/// So many sends by a timer, of data that is known to have waited, and the sender is a paced one.
+/// Sends by a timer, of data that is known to have waited, that show that the sender paces.
 const SENDS: u32 = 4;
 
 impl Pacer {
@@ -67,8 +67,9 @@ impl Pacer {
         self.set_us = Some(now_us);
     }
 
-    /// The timer fired, was cancelled, or a packet went out: since when data waited for it. It ends when it was to end,
-    /// even where the log says so later. One that was set now goes on: it is set for what comes next.
+    /// The timer fired or was cancelled, or a packet was sent: gives when data waited for it. The wait ends [`TURN_US`]
+    /// after the due time at the latest, even if the log states the expiry later. A timer that was set in this instant
+    /// goes on: it is for the next packet.
     pub fn end_timer(&mut self, now_us: i64) -> Option<(i64, i64)> {
         let (since_us, until_us) = self.timer.take_if(|(since_us, _)| *since_us < now_us)?;
         if self.set_us == Some(now_us) {
@@ -78,7 +79,7 @@ impl Pacer {
         self.ran
     }
 
-    /// The log states that the pacer held everything back: from, to, but for a turn at each end.
+    /// When the pacer held everything back, as the log states: from, to, within [`TURN_US`] at each end.
     pub fn held_back(&self) -> Option<(i64, i64)> {
         self.ran
     }
@@ -88,7 +89,7 @@ impl Pacer {
         self.sends = self.sends.saturating_add(1);
     }
 
-    /// The log shows that this sender is a paced one.
+    /// The log shows that this sender paces.
     pub fn is_evident(&self) -> bool {
         self.rate.is_some() || self.timer.is_some() || self.ran.is_some() || self.sends >= SENDS
     }
@@ -103,7 +104,7 @@ impl Pacer {
         self.rate.is_some()
     }
 
-    /// How long a pacer waits after `bytes`, us: by the stated rate, else a window a round trip.
+    /// How long a pacer waits after `bytes`, us: by the stated rate, else by one window per round trip.
     pub fn interval_us(&self, bytes: u64, spread: Spread) -> u64 {
         match (self.rate, spread.window) {
             (Some(rate), _) => bytes.saturating_mul(8_000_000) / rate,
@@ -112,10 +113,10 @@ impl Pacer {
         }
     }
 
-    /// A pacer that only spreads one window over one round trip is no limit of its own: the window is.
+    /// The pacer only spreads one window over one round trip, so the window is the limit and not the pacer.
     pub fn is_the_windows(&self, spread: Spread) -> bool {
         match (self.rate, spread.window) {
-            // bits a second times us: an eighth of the window is allowed for figures that are rounded.
+            // Bits per second times us. An eighth of the window is allowed for rounded figures.
             (Some(rate), Some(window)) => {
                 let a_round_trip = u128::from(rate) * u128::from(spread.rtt_us) / 8_000_000;
                 a_round_trip >= u128::from(window - window / 8)
@@ -125,28 +126,28 @@ impl Pacer {
         }
     }
 
-    /// Packets of `bytes` went out together. A pacer that was idle lets a burst go and waits for all of it.
+    /// Packets of `bytes` were sent together. After a pause the pacer allows a burst and then waits for all of it.
     pub fn send(&mut self, now_us: i64, bytes: u64, spread: Spread) {
         let from_us = if self.is_evident() { self.owed.until_us.max(now_us) } else { now_us };
-        // It never owes more than a round trip: that much it lets go at once.
+        // The delay is never longer than a round trip, or than what these bytes alone need.
         let latest_us = now_us.saturating_add_unsigned(spread.rtt_us.max(self.interval_us(bytes, spread)));
         let until_us = from_us.saturating_add_unsigned(self.interval_us(bytes, spread)).min(latest_us);
         self.owed = PacingDelay { from_us: now_us, until_us };
     }
 
-    /// What was sent so far makes the next packet wait.
+    /// How long the pacer holds the next packet back because of what was sent so far.
     pub fn owed(&self) -> PacingDelay {
         self.owed
     }
 
-    /// How long what was sent so far makes data wait that comes now, us.
+    /// How long the pacer holds data back that is ready now, us.
     pub fn owed_us(&self, now_us: i64) -> u64 {
         self.owed.until_us.saturating_sub(now_us).max(0).unsigned_abs()
     }
 }
 
-/// The longest wait that a pacer explains which makes data wait so long. Sizes in logs leave out what the packet adds,
-/// clocks are rounded and timers fire late: an eighth, and, where a timer sent it, a millisecond.
+/// The longest wait that a pacing interval of `interval_us` explains. Sizes in logs may lack the packet's overhead,
+/// clocks are rounded and timers fire late: an eighth more and, where a timer sent the data, [`TURN_US`] more.
 pub fn tolerated(interval_us: u64, is_by_timer: bool) -> u64 {
     interval_us.saturating_add(interval_us / 8).saturating_add(if is_by_timer { TURN_US.unsigned_abs() } else { 0 })
 }
@@ -178,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_timer_that_is_set_again_goes_on_and_ends_when_it_was_to() {
+    fn a_timer_that_is_set_again_goes_on_and_ends_when_it_is_due() {
         let mut pacer = Pacer::default();
         pacer.set_timer(1_000, 500);
         pacer.set_timer(1_200, 500);
@@ -206,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_out_when_the_pacer_lets_it_may_have_waited_for_the_pacer() {
+    fn data_that_is_sent_when_the_pacer_allows_it_may_have_waited_for_the_pacer() {
         let mut pacer = Pacer::default();
         assert!(!pacer.owed().may_have_held(0), "nothing was sent");
         // 20 ms for a fifth of a window.

@@ -1,5 +1,5 @@
-//! Bytes in flight and window of each path: our own sum from what was sent, acknowledged, lost and discarded, held
-//! against what the log states.
+//! Bytes in flight and window of each path: our own sum of what was sent, acknowledged, lost and discarded, compared
+//! with the log's figure.
 
 use crate::limits::PATHS;
 use serde::{Deserialize, Serialize};
@@ -12,23 +12,23 @@ struct Path {
     in_flight: u64,
     /// Congestion window, once the log has named one.
     window: Option<u64>,
-    /// What it was when the instant began.
+    /// The window when the instant began.
     window_before: Option<u64>,
     /// Our sum when the instant began.
     before: u64,
-    /// And when all that came in it had.
+    /// Our sum after all received packets of the instant.
     low: u64,
-    /// What the log states of it.
+    /// The log's figure of bytes in flight.
     stated: Option<Stated>,
 }
 
-/// A figure of the log that our sum was not near to in all of an instant.
+/// A figure of the log that is not yet compared, or that differed from our sum for a whole instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Stated {
-    /// In the current instant, in whatever order.
+    /// Stated in the current instant, anywhere in the order of its records.
     Now(u64),
-    /// In an earlier one, by as much more or less than our sum. Some stacks log the figure before the packet that it
-    /// comes from, so the next packet is waited for.
+    /// Stated in an earlier instant as `bytes`, where our nearest sum was `ours`. Some stacks log the figure before the
+    /// packet that it comes from, so the next packet is awaited.
     Before { bytes: u64, ours: u64 },
 }
 
@@ -42,9 +42,9 @@ pub enum InstantTraffic {
 }
 
 impl Path {
-    /// At the end of an instant: our sum was anywhere between what it was before, after the acknowledgements and after what
-    /// went out. True where the log's figure is taken: more than a `packet` apart is a fault of
-    /// either (ATTRIBUTION, rule 3).
+    /// At the end of an instant: within it our sum had any value between those before it, after the acknowledgements
+    /// and after the sends. True where the log's figure is taken: if it is more than a `packet` outside of that range,
+    /// one of the two is wrong (ATTRIBUTION, rule 3).
     fn settle(&mut self, packet: u64, traffic: InstantTraffic) -> bool {
         let low = self.low.min(self.before).min(self.in_flight);
         let high = self.in_flight.max(self.before);
@@ -66,7 +66,7 @@ impl Path {
         false
     }
 
-    /// The log says `bytes` where we had `ours`.
+    /// The log states `bytes` where our sum was `ours`: corrects the sum by the difference.
     fn take(&mut self, bytes: u64, ours: u64) -> bool {
         self.in_flight = self.in_flight.saturating_add(bytes).saturating_sub(ours);
         true
@@ -108,8 +108,8 @@ impl Paths {
         std::mem::replace(flight, flight.saturating_sub(bytes))
     }
 
-    /// The log states a window; true when it is larger than the last. Records of one instant may stand in any order: where
-    /// none of its windows is smaller than the one before it, the largest counts.
+    /// The log states a window; true when it is larger than the last. Records of one instant may stand in any order: if
+    /// none of its windows is smaller than that before the instant, the largest counts, otherwise the last.
     pub fn state_window(&mut self, id: u64, window: u64) -> bool {
         let path = self.path(id);
         let grown = path.window.filter(|known| path.window_before.is_some_and(|before| before <= window.min(*known)));
@@ -127,17 +127,17 @@ impl Paths {
         self.path(id).stated = Some(Stated::Now(bytes));
     }
 
-    /// Time goes on.
+    /// A new instant begins.
     pub fn begin_instant(&mut self) {
         self.0.iter_mut().for_each(|path| (path.before, path.window_before) = (path.in_flight, path.window));
     }
 
-    /// All that came in this instant has: what goes out is next.
+    /// The received packets of this instant are complete; sent packets come next.
     pub fn begin_sending(&mut self) {
         self.0.iter_mut().for_each(|path| path.low = path.in_flight);
     }
 
-    /// The instant is over: holds our sums against what the log states. Gives, for each path where the log's figure is
+    /// The instant is over: compares our sums with the log's figures. Gives, for each path where the log's figure is
     /// taken, whether that made room.
     pub fn settle(&mut self, tolerated: u64, traffic: InstantTraffic) -> impl Iterator<Item = bool> + '_ {
         self.0.iter_mut().filter_map(move |path| {
@@ -174,8 +174,8 @@ impl Paths {
 mod tests {
     use super::*;
 
-    /// What an instant states, and what comes and goes in it: what is in flight at its end, and how often the log's figure
-    /// was taken.
+    /// An instant with a stated figure, acknowledged and sent bytes. Gives the bytes in flight at its end, and how
+    /// often the log's figure was taken.
     fn instant(paths: &mut Paths, stated: Option<u64>, acked: u64, sent: u64) -> (u64, usize) {
         paths.begin_instant();
         if let Some(stated) = stated {
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn or_of_the_packet_that_comes_next() {
+    fn a_stated_figure_may_be_of_the_next_packet() {
         let mut paths = Paths::default();
         assert_eq!(instant(&mut paths, Some(5_000), 0, 0), (0, 0));
         assert_eq!(instant(&mut paths, None, 0, 5_000), (5_000, 0));
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn of_windows_that_grow_in_an_instant_the_largest_counts_and_of_others_the_last() {
+    fn the_largest_window_of_an_instant_counts_if_all_grow_otherwise_the_last() {
         let mut paths = Paths::default();
         paths.state_window(0, 12_000);
         paths.begin_instant();
