@@ -225,6 +225,12 @@ impl StreamCredit {
         self.blocked_since.get_or_insert(now);
     }
 
+    /// The log states that the limit is higher, but not how high; gives since when there was no credit.
+    pub fn state_open(&mut self) -> Option<Moment> {
+        self.limit = None;
+        self.blocked_since.take()
+    }
+
     /// Since when it is used up.
     pub fn blocked_since(&self) -> Option<Moment> {
         self.blocked_since
@@ -238,6 +244,17 @@ mod tests {
 
     const fn at(us: i64) -> Moment {
         Moment { us, seq: 0 }
+    }
+
+    #[test]
+    fn a_limit_that_is_higher_by_an_unknown_amount_is_not_used_up() {
+        let mut credit = StreamCredit::new(Some(100));
+        credit.send(100, at(1));
+        assert_eq!(credit.state_open(), Some(at(1)));
+        credit.send(5_000, at(2));
+        assert_eq!(credit.blocked_since(), None);
+        credit.state_blocked(at(3));
+        assert_eq!(credit.raise(6_000, 4), Some(at(3)));
     }
 
     #[test]

@@ -125,7 +125,7 @@ impl Fold {
             self.requests.pass_over(&chunk, &hole);
         }
         let Some(stream) = self.requests.get_mut(chunk.stream_id) else { return };
-        if stream.receive(&chunk, now_us, is_server, sent, silence, number) {
+        if stream.receive(&chunk, self.now, is_server, sent, silence, number) {
             self.end_request(chunk.stream_id, now_us, RequestEnd::Received);
         }
     }
@@ -164,6 +164,15 @@ impl Fold {
         let now_us = self.now.us;
         let raised = self.requests.get_mut(id).and_then(|stream| stream.credit_mut().raise(limit, now_us));
         if let Some(since) = raised {
+            self.was_blocked(Cause::StreamFlowControl, Some(id), since);
+        }
+    }
+
+    /// More credit for a stream, of which the log does not say how much.
+    pub(super) fn stream_is_open(&mut self, id: u64) {
+        self.seen.note(Sight::StreamCredit);
+        let since = self.requests.get_mut(id).and_then(|stream| stream.credit_mut().state_open());
+        if let Some(since) = since {
             self.was_blocked(Cause::StreamFlowControl, Some(id), since);
         }
     }

@@ -143,6 +143,7 @@ impl Fold {
     pub(super) fn migrated(&mut self, event: &Event) {
         if let Some(since) = self.migration.state(event, self.now) {
             self.recovery.restart_rtt();
+            self.delivery.change_path();
             self.episode(Episode::of("migration", since, self.now.us));
         }
     }
@@ -331,10 +332,10 @@ impl Fold {
                     stream.credit_mut().state_blocked(self.now);
                 }
             }
-            ("rx_stream", Some(id)) => {
-                let limit = event.leftover("maximum_data").and_then(|limit| limit.parse().ok());
-                self.stream_credit(id, limit.unwrap_or(u64::MAX));
-            }
+            ("rx_stream", Some(id)) => match event.leftover("maximum_data").and_then(|limit| limit.parse().ok()) {
+                Some(limit) => self.stream_credit(id, limit),
+                None => self.stream_is_open(id),
+            },
             _ => {}
         }
     }

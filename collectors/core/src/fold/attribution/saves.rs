@@ -84,7 +84,10 @@ pub fn server(sweep: &Sweep, marks: &Marks, transfer: &Transfer, bytes: u64, min
     let unharmed = sweep.lost_us().filter(|lost| last_byte < *lost).map_or(0, |_| last_byte.abs_diff(answered));
     // The rate does not count if the path was the bottleneck only for a short time.
     let rate = transfer.rate.filter(|_| sweep.part(Cause::Bandwidth) >= after_us / 4);
-    let rounds = |room| rounds(bytes, room, transfer).saturating_mul(min_rtt_us);
+    // How many round trips the response takes without a cause is not known in a log that shows no window.
+    let is_known = transfer.room.window > 0;
+    let rounds = |room| is_known.then(|| rounds(bytes, room, transfer).saturating_mul(min_rtt_us));
+    let alone = || rounds(transfer.room.bytes);
     #[expect(
         clippy::cast_precision_loss,
         clippy::cast_possible_truncation,
@@ -104,31 +107,31 @@ pub fn server(sweep: &Sweep, marks: &Marks, transfer: &Transfer, bytes: u64, min
             Cause::Unattributed => continue,
             Cause::Bandwidth => {
                 most += queue(sweep, transfer, min_rtt_us);
-                rounds(transfer.room.bytes)
+                alone()
             }
-            Cause::CwndBlocked => serial,
+            Cause::CwndBlocked => Some(serial),
             Cause::Scheduling => {
                 // Others filled the window: alone, this response would have had all of it.
                 if sweep.part(cause) > 0 {
                     most += sweep.alone(Cause::CwndBlocked);
                 }
-                rounds(transfer.room.window).max(serial)
+                rounds(transfer.room.window).map(|us| us.max(serial))
             }
             Cause::Pto | Cause::LossRecovery => {
                 if sweep.part(cause) > 0 {
                     most += sweep.after_loss_us();
                 }
-                rounds(transfer.room.bytes).max(serial).max(unharmed + min_rtt_us)
+                alone().map(|us| us.max(serial).max(unharmed + min_rtt_us))
             }
             Cause::Amplification
             | Cause::ConnectionFlowControl
             | Cause::StreamFlowControl
             | Cause::StreamLimit
             | Cause::Pacing
-            | Cause::AppLimited => rounds(transfer.room.bytes).max(serial),
-            Cause::Queueing | Cause::RemoteWait | Cause::Receiving | Cause::ReceiverHol => min_rtt_us,
+            | Cause::AppLimited => alone().map(|us| us.max(serial)),
+            Cause::Queueing | Cause::RemoteWait | Cause::Receiving | Cause::ReceiverHol => Some(min_rtt_us),
         };
-        saves[at] = Some(most.min(after_us.saturating_sub(least)));
+        saves[at] = least.map(|least| most.min(after_us.saturating_sub(least)));
     }
     saves
 }

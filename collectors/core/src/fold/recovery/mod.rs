@@ -281,7 +281,12 @@ impl Recovery {
 
     fn acknowledged(&mut self, now_us: i64, space_id: SpaceId, packets: Vec<Acknowledged>, has_rows: bool) -> Acked {
         let mut acked = Acked { packets, space_id, answered: None, period: None };
-        if let Some(newest) = acked.newest().filter(|newest| !newest.is_imputed) {
+        // "An RTT sample is generated only if the largest acknowledged packet number is newly acknowledged, and at least one
+        // of the newly acknowledged packets was ack-eliciting" (RFC 9002, 5.1).
+        let largest = self.space(space_id).largest_acked();
+        let is_sample = acked.packets.iter().any(|Acknowledged { packet, .. }| packet.is_eliciting || packet.in_flight);
+        let newest = acked.newest().filter(|newest| is_sample && largest <= Some(newest.number));
+        if let Some(newest) = newest.filter(|newest| !newest.is_imputed) {
             if !self.probe.is_running() {
                 self.clock.measure(newest.time_us, now_us, space_id.kind == SpaceKind::Application);
             }

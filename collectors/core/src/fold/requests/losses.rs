@@ -54,8 +54,9 @@ impl Repair {
 pub struct Losses {
     /// Most streams never have one.
     open: Option<Box<Unrepaired>>,
-    /// Packets that were lost.
+    /// Packets that were lost, and one more than the number of the newest.
     packets: u64,
+    counted: u64,
     /// Longest detection.
     detection_us: Option<u64>,
     /// Most retransmissions of one loss.
@@ -63,6 +64,13 @@ pub struct Losses {
 }
 
 impl Losses {
+    /// A frame of the stream was in packet `number`, which was lost: a packet counts once.
+    pub fn count_packet(&mut self, number: u64) {
+        let counted = number.saturating_add(1);
+        self.packets += u64::from(self.counted != counted);
+        self.counted = counted;
+    }
+
     /// Packets with the stream's data were lost.
     pub fn count(&mut self, packets: u64) {
         self.packets = self.packets.saturating_add(packets);

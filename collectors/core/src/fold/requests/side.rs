@@ -15,16 +15,19 @@ pub struct Side {
     fin: Option<u64>,
     /// The FIN itself was received, or acknowledged.
     is_fin_done: bool,
-    /// Packets that carried it.
+    /// Packets that carried it, and one more than the index of the newest one's record.
     packets: u64,
+    counted: u64,
     /// Bytes sent again.
     repeated: u64,
 }
 
 impl Side {
-    /// A packet carried it.
-    pub fn packet(&mut self) {
-        self.packets += 1;
+    /// A frame of it stands in the packet of record `seq`: a packet counts once, however many frames it carries.
+    pub fn packet(&mut self, seq: u64) {
+        let counted = seq.saturating_add(1);
+        self.packets += u64::from(self.counted != counted);
+        self.counted = counted;
     }
 
     /// So many packets may have carried it.

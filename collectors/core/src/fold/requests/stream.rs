@@ -325,12 +325,13 @@ impl Stream {
     pub fn receive(
         &mut self,
         chunk: &Chunk,
-        now_us: i64,
+        now: Moment,
         is_server: bool,
         sent: u64,
         silence: Option<SilenceThreshold>,
         number: Option<u64>,
     ) -> bool {
+        let now_us = now.us;
         if !is_server && chunk.to >= self.received.highest() {
             self.imputation.see(chunk, number);
         }
@@ -338,7 +339,7 @@ impl Stream {
             self.timeline.hold(over);
         }
         self.others.before = sent;
-        self.received.packet();
+        self.received.packet(now.seq);
         if is_server {
             if self.received.is_whole() {
                 self.marks.request_end_us.get_or_insert(now_us);
@@ -383,7 +384,7 @@ impl Stream {
         done.grown = self.sent.highest() - before.0;
         done.repeated = self.sent.repeated() - before.1;
         let is_first = self.sent.packets() == 0;
-        self.sent.packet();
+        self.sent.packet(now.seq);
         if done.is_new {
             self.marks.last_byte_us = Some(now.us);
         }
@@ -437,7 +438,7 @@ impl Stream {
 
     /// A packet with a chunk of it was declared lost.
     pub fn lose(&mut self, packet: &Sent, chunk: &Chunk, found: Detection<'_>) {
-        self.losses.count(1);
+        self.losses.count_packet(packet.number);
         // If it is a copy, the first packet with these bytes is in flight or was lost before.
         if !packet.repetition.is_copy() {
             self.losses.lose(&self.sent, packet, chunk, found);

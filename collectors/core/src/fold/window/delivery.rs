@@ -81,6 +81,13 @@ impl Delivery {
         self.round_ends = self.delivered;
     }
 
+    /// The connection has moved to another path: rates of the one before say nothing of it.
+    pub fn change_path(&mut self) {
+        self.restart();
+        self.path_rates.clear();
+        self.controller_is_full = false;
+    }
+
     /// Packets were acknowledged; `newest` is the one sent last, `in_flight` the bytes in flight before.
     pub fn acknowledge(&mut self, bytes: u64, newest: Option<&Sent>, in_flight: u64) {
         let newest = newest.map(|packet| (packet.time_us, packet.stamp));
