@@ -56,13 +56,28 @@ def interval_us(cause: str, saves_us: int | None, duration_us: int) -> list[int]
 
 
 def savings_note(parts: Sequence[Mapping[str, Any]]) -> str:
-    """Why savings are not the parts, where a reader can see that they are not; empty where they are no larger."""
-    if not any((part["saves_us"] or 0) > 1.1 * part["us"] for part in parts):
-        return ""
-    return (
-        "A cause can save more than its own part, and savings do not add up: without a loss the window would not have "
-        "shrunk either, and without the waiting of others the turn comes sooner."
-    )
+    """Why savings are not the parts, and why there is none of a part; empty where a reader sees no such thing."""
+    notes = []
+    if any((part["saves_us"] or 0) > 1.1 * part["us"] for part in parts):
+        notes.append(
+            "A cause can save more than its own part, and savings do not add up: without a loss the window would not "
+            "have shrunk either, and without the waiting of others the turn comes sooner."
+        )
+    of = {part["cause"] for part in parts if part["us"] and part["saves_us"] is None and part["cause"] in REMOVABLE}
+    if "bandwidth" in of and _held_too(parts):
+        notes.append(
+            "What a faster path would save is not known: window or pacer held the response too, and a controller that "
+            "follows the path's rate would open them as well."
+        )
+        of.discard("bandwidth")
+    if of:
+        notes.append(f"No saving is told of {', '.join(sorted(of))}: the log does not show the sender's window.")
+    return " ".join(notes)
+
+
+def _held_too(parts: Sequence[Mapping[str, Any]]) -> bool:
+    us = {part["cause"]: part["us"] for part in parts}
+    return 2 * (us.get("cwnd_blocked", 0) + us.get("pacing", 0)) > us["bandwidth"]
 
 
 @cache
