@@ -17,5 +17,5 @@ def test_a_saving_larger_than_its_part_is_explained() -> None:
 def test_a_saving_that_is_not_told_has_its_reason() -> None:
     assert "of loss_recovery: the log does not show the sender's window" in savings_note([part(100, None)])
     path = part(1_000, None, "bandwidth")
-    assert "follows the path's rate" in savings_note([path, part(400, 400, "cwnd_blocked"), part(101, 101, "pacing")])
-    assert "of bandwidth: the log does not" in savings_note([path, part(400, 400, "cwnd_blocked")])
+    assert "follows the path's rate" in savings_note([path, part(400, 400, "cwnd_blocked"), part(9, 9, "pacing")])
+    assert "of bandwidth: the log does not" in savings_note([path, part(200, 200, "cwnd_blocked")])

@@ -105,10 +105,9 @@ pub fn server(sweep: &Sweep, marks: &Marks, transfer: &Transfer, bytes: u64, min
                 continue;
             }
             Cause::Unattributed => continue,
-            Cause::Bandwidth if is_held_too(sweep) => continue,
             Cause::Bandwidth => {
                 most += queue(sweep, transfer, min_rtt_us);
-                alone()
+                alone().filter(|rounds_us| !is_held_too(sweep, *rounds_us))
             }
             Cause::CwndBlocked => Some(serial),
             Cause::Scheduling => {
@@ -137,11 +136,13 @@ pub fn server(sweep: &Sweep, marks: &Marks, transfer: &Transfer, bytes: u64, min
     saves
 }
 
-/// The window and the pacer held the response for more than half as long as the path did. A controller that follows the
-/// path's rate would open both on a faster path, another would not: what that saves is not known.
-fn is_held_too(sweep: &Sweep) -> bool {
+/// Beyond the round trips that the window needs in any case, window and pacer held the response for more than a quarter as
+/// long as the path did. A controller that follows the path's rate would open both on a faster path, another would not:
+/// what that saves is not known.
+fn is_held_too(sweep: &Sweep, rounds_us: u64) -> bool {
     let path_us = sweep.part(Cause::Bandwidth);
-    path_us > 0 && sweep.part(Cause::CwndBlocked).saturating_add(sweep.part(Cause::Pacing)) > path_us / 2
+    let held_us = sweep.part(Cause::CwndBlocked).saturating_add(sweep.part(Cause::Pacing));
+    path_us > 0 && held_us.saturating_sub(rounds_us) > path_us / 4
 }
 
 /// What a faster path would save of other parts: the last flight's queueing, if it is more than a quarter of the
