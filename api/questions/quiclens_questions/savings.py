@@ -77,7 +77,7 @@ def savings_note(parts: Sequence[Mapping[str, Any]]) -> str:
 
 def _held_too(parts: Sequence[Mapping[str, Any]]) -> bool:
     us = {part["cause"]: part["us"] for part in parts}
-    return 4 * (us.get("cwnd_blocked", 0) + us.get("pacing", 0)) > us["bandwidth"]
+    return bool(4 * (us.get("cwnd_blocked", 0) + us.get("pacing", 0)) > us["bandwidth"])
 
 
 @cache
