@@ -13,7 +13,8 @@ const STATED: u8 = 16;
 
 /// The sender's own statement that it has data but no credit: a DATA_BLOCKED or STREAM_DATA_BLOCKED frame (RFC 9000,
 /// 19.12 and 19.13). If an application may queue only as much as there is credit for, the log shows this wait in no
-/// other way. Only the last one is kept, boxed, as most senders never send such a frame.
+/// other way. The last two are kept, boxed, as most senders never send such a frame: records of one instant may stand in
+/// any order, and one wait begins in the instant in which the one before ends.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToldWaits(Option<Box<ToldWait>>);
 
@@ -22,6 +23,15 @@ struct ToldWait {
     limit: u64,
     since_us: i64,
     until_us: Option<i64>,
+    /// The wait before: from, to.
+    before: Option<(i64, i64)>,
+}
+
+impl ToldWait {
+    fn part(since_us: i64, until_us: i64, start_us: i64, end_us: i64) -> Option<(i64, i64)> {
+        let (from_us, to_us) = (since_us.max(start_us), until_us.min(end_us));
+        (from_us < to_us).then_some((from_us, to_us))
+    }
 }
 
 impl ToldWaits {
@@ -30,7 +40,9 @@ impl ToldWaits {
     fn tell(&mut self, limit: Option<u64>, known: Option<u64>, now_us: i64) {
         let Some(limit) = limit.or(known).filter(|limit| known.is_none_or(|known| known <= *limit)) else { return };
         if self.0.as_ref().is_none_or(|told| told.limit != limit || told.until_us.is_some()) {
-            self.0 = Some(Box::new(ToldWait { limit, since_us: now_us, until_us: None }));
+            // A frame that names another limit says that the one before has been raised.
+            let before = self.0.as_ref().map(|told| (told.since_us, told.until_us.unwrap_or(now_us)));
+            self.0 = Some(Box::new(ToldWait { limit, since_us: now_us, until_us: None, before }));
         }
     }
 
@@ -44,8 +56,10 @@ impl ToldWaits {
     /// The time within `[start_us, end_us)` in which we stated that we had data but no credit.
     pub fn within(&self, start_us: i64, end_us: i64) -> Option<(i64, i64)> {
         let told = self.0.as_ref()?;
-        let (from_us, to_us) = (told.since_us.max(start_us), told.until_us.unwrap_or(end_us).min(end_us));
-        (from_us < to_us).then_some((from_us, to_us))
+        let last = ToldWait::part(told.since_us, told.until_us.unwrap_or(end_us), start_us, end_us);
+        last.or_else(|| {
+            told.before.and_then(|(since_us, until_us)| ToldWait::part(since_us, until_us, start_us, end_us))
+        })
     }
 }
 
