@@ -1,12 +1,27 @@
 //! Folders whose names outlive a crash of the machine.
 
 use crate::machine::{self, File};
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 
 /// Makes what happened to a folder's names last.
 pub fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
+}
+
+/// Syncs the folder of `file`.
+pub fn sync_parent(file: &Path) -> io::Result<()> {
+    file.parent().map_or(Ok(()), sync_folder)
+}
+
+/// Writes `parts` to `draft`, and gives it the name `file` once they are durable; the name is durable then too. Both lie in
+/// one folder.
+pub fn write_durably(draft: &Path, file: &Path, parts: &[&[u8]]) -> io::Result<()> {
+    let mut out = File::create(draft)?;
+    parts.iter().try_for_each(|part| out.write_all(part))?;
+    out.sync_all()?;
+    machine::rename(draft, file)?;
+    sync_parent(file)
 }
 
 /// Removes a file; one that is gone is removed.

@@ -169,7 +169,11 @@ impl<'c> Follower<'c> {
     /// Waits for notifications, at most `pause`, and reads what there is. True when there is more to do at once.
     pub fn turn(&mut self, pause: Duration) -> Result<bool, Error> {
         let news = match &mut self.notices {
-            Some(notices) => notices.wait(pause),
+            // Nothing more will come: the files are polled from now on, and looked through at once.
+            Some(notices) => notices.wait(pause).unwrap_or_else(|error| {
+                self.notices = polled_instead(Err(error));
+                News { is_incomplete: true, ..News::default() }
+            }),
             None => {
                 machine::sleep(pause);
                 News::default()
@@ -259,9 +263,6 @@ impl<'c> Follower<'c> {
             // The watch is set before the scan: a change between the two is seen twice instead of never.
             let logs = self.config.access_logs.iter().map(|log| log.path.clone());
             let places: Vec<PathBuf> = self.config.traces.iter().cloned().chain(logs).collect();
-            if news.has_ended {
-                self.notices = None;
-            }
             let watched = self.notices.take().map(|mut notices| notices.watch(&places).map(|()| notices));
             self.notices = watched.and_then(polled_instead);
             self.scan(now);

@@ -13,7 +13,7 @@
 
 use crate::error::{Error, FailureKind};
 use crate::machine::{self, File, OpenOptions};
-use crate::run::folders::{make_dir, sync_folder};
+use crate::run::folders::{make_dir, sync_parent};
 use quiclens_core::trace::Saved;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -282,10 +282,6 @@ impl Journal {
         self.is_renamed = false;
         Ok(())
     }
-}
-
-fn sync_parent(path: &Path) -> io::Result<()> {
-    path.parent().map_or(Ok(()), sync_folder)
 }
 
 /// Hash of a connection's state, as a term of its file's sum; 0 for a head.

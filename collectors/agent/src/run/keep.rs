@@ -1,10 +1,10 @@
 //! `[retention]` of the configuration, and the file of the kinds of connections that are no longer novel.
 
 use crate::error::Error;
-use crate::machine::{self, File};
+use crate::machine;
+use crate::run::folders::write_durably;
 use quiclens_core::retention::{Novelty, Retention, Rules};
 use serde::{Deserialize, Serialize};
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tracing::warn;
@@ -138,13 +138,7 @@ fn place(state_dir: &Path) -> PathBuf {
 
 fn put_away(novelty: &Novelty, place: &Path) -> std::io::Result<()> {
     let payload = postcard::to_stdvec(novelty).map_err(std::io::Error::other)?;
-    let draft = place.with_extension("new");
-    let mut file = File::create(&draft)?;
-    file.write_all(&xxh3_64(&payload).to_le_bytes())?;
-    file.write_all(&payload)?;
-    file.sync_all()?;
-    machine::rename(&draft, place)?;
-    place.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
+    write_durably(&place.with_extension("new"), place, &[&xxh3_64(&payload).to_le_bytes(), &payload])
 }
 
 /// Reads the file; a damaged one counts as absent.

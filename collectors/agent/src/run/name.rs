@@ -2,8 +2,7 @@
 //! another name, or a container that is recreated over the same state, stays one collector.
 
 use crate::error::Error;
-use std::fs::File;
-use std::io::Write;
+use crate::run::folders::write_durably;
 use std::path::Path;
 
 const FILE: &str = "name";
@@ -37,14 +36,7 @@ pub fn keep(state_dir: &Path, name: &str) -> Result<(), Error> {
     if kept(state_dir).is_some() {
         return Ok(());
     }
-    let write = || {
-        let mut out = File::create(&draft)?;
-        out.write_all(format!("{name}\n").as_bytes())?;
-        out.sync_all()?;
-        std::fs::rename(&draft, &file)?;
-        File::open(state_dir)?.sync_all()
-    };
-    write().map_err(|error| Error::of_state(file.display(), &error))
+    write_durably(&draft, &file, &[name.as_bytes(), b"\n"]).map_err(|error| Error::of_state(file.display(), &error))
 }
 
 #[cfg(test)]

@@ -11,7 +11,6 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
-use tracing::warn;
 
 /// Notifications within this time cause one wake-up.
 const GATHER: Duration = Duration::from_millis(10);
@@ -28,8 +27,6 @@ pub struct News {
     pub left: BTreeSet<PathBuf>,
     /// Folders came or moved, or notifications were dropped: everything must be scanned.
     pub is_incomplete: bool,
-    /// Nothing more will come: the kernel's notifications could not be read.
-    pub has_ended: bool,
 }
 
 #[derive(Default)]
@@ -102,25 +99,24 @@ impl Notices {
     }
 
     /// News since the last time; waits for some, at most so long.
-    pub fn wait(&mut self, most: Duration) -> News {
+    pub fn wait(&mut self, most: Duration) -> Result<News, Error> {
         let (raw, come) = &*self.shared;
         let held = raw.lock().unwrap_or_else(PoisonError::into_inner);
         let none = |raw: &mut RawNotices| raw.events.is_empty() && !raw.is_incomplete && raw.error.is_none();
         let (mut held, _) = come.wait_timeout_while(held, most, none).unwrap_or_else(PoisonError::into_inner);
         let raw = std::mem::take(&mut *held);
         drop(held);
-        let has_ended = raw.error.is_some();
         if let Some(error) = raw.error {
-            warn!(kind = FailureKind::State.name(), "inotify: {error}; polling instead");
+            return Err(Error::of_state("inotify", &error));
         }
-        let mut news = News { is_incomplete: raw.is_incomplete || has_ended, has_ended, ..News::default() };
+        let mut news = News { is_incomplete: raw.is_incomplete, ..News::default() };
         for (watch, name, is_left) in raw.events {
             if let Some(folder) = self.folders.get(&watch) {
                 if is_left { &mut news.left } else { &mut news.changed }.insert(folder.join(name));
             }
         }
         raw.ended.iter().for_each(|watch| _ = self.folders.remove(watch));
-        news
+        Ok(news)
     }
 }
 
@@ -171,16 +167,15 @@ mod tests {
         notices.watch(std::slice::from_ref(&place)).unwrap();
         assert_eq!(notices.folders.len(), 2);
         std::fs::write(place.join("day-1/a.sqlog"), "a").unwrap();
-        let mut news = notices.wait(Duration::from_secs(60));
+        let news = notices.wait(Duration::from_secs(60)).unwrap();
         assert!(news.changed.contains(&place.join("day-1/a.sqlog")));
         std::fs::remove_dir_all(place.join("day-1")).unwrap();
         while notices.folders.len() == 2 {
-            news = notices.wait(Duration::from_secs(60));
+            notices.wait(Duration::from_secs(60)).unwrap();
         }
-        assert!(!news.has_ended);
         std::fs::remove_dir_all(&place).unwrap();
         while !notices.folders.is_empty() {
-            notices.wait(Duration::from_millis(100));
+            notices.wait(Duration::from_millis(100)).unwrap();
         }
     }
 }

@@ -1,10 +1,8 @@
 //! Batches as files: one Arrow IPC stream each, in a folder a table.
 
 use crate::error::{Error, FailureKind};
-use crate::machine::{self, File};
-use crate::run::folders::{make_dir, sync_folder};
+use crate::run::folders::{make_dir, sync_folder, write_durably};
 use crate::run::sink::{Message, Patience, Sink};
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// A folder of batches.
@@ -26,11 +24,7 @@ impl BatchFolder {
         let folder = self.folder.join(message.table);
         make_dir(&folder)?;
         let draft = folder.join(format!(".{}", message.batch));
-        let mut file = File::create(&draft)?;
-        file.write_all(&message.bytes)?;
-        file.sync_all()?;
-        machine::rename(&draft, folder.join(format!("{}.arrow", message.batch)))?;
-        File::open(&folder)?.sync_all()
+        write_durably(&draft, &folder.join(format!("{}.arrow", message.batch)), &[&message.bytes])
     }
 }
 

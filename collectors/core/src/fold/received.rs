@@ -99,7 +99,7 @@ impl Fold {
             }
             b"max_stream_data" => {
                 if let (Some(id), Some(limit)) = (id, frame.get(FrameNumber::Maximum)) {
-                    self.stream_credit(id, limit);
+                    self.stream_credit(id, Some(limit));
                 }
             }
             b"reset_stream" | b"reset_stream_at" => self.reset(id, false),
@@ -159,20 +159,14 @@ impl Fold {
     }
 
     /// More credit for a stream.
-    pub(super) fn stream_credit(&mut self, id: u64, limit: u64) {
+    pub(super) fn stream_credit(&mut self, id: u64, limit: Option<u64>) {
         self.seen.note(Sight::StreamCredit);
         let now_us = self.now.us;
-        let raised = self.requests.get_mut(id).and_then(|stream| stream.credit_mut().raise(limit, now_us));
+        let raised = self.requests.get_mut(id).and_then(|stream| match limit {
+            Some(limit) => stream.credit_mut().raise(limit, now_us),
+            None => stream.credit_mut().state_open(),
+        });
         if let Some(since) = raised {
-            self.was_blocked(Cause::StreamFlowControl, Some(id), since);
-        }
-    }
-
-    /// More credit for a stream, of which the log does not say how much.
-    pub(super) fn stream_is_open(&mut self, id: u64) {
-        self.seen.note(Sight::StreamCredit);
-        let since = self.requests.get_mut(id).and_then(|stream| stream.credit_mut().state_open());
-        if let Some(since) = since {
             self.was_blocked(Cause::StreamFlowControl, Some(id), since);
         }
     }

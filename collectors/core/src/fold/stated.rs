@@ -332,10 +332,10 @@ impl Fold {
                     stream.credit_mut().state_blocked(self.now);
                 }
             }
-            ("rx_stream", Some(id)) => match event.leftover("maximum_data").and_then(|limit| limit.parse().ok()) {
-                Some(limit) => self.stream_credit(id, limit),
-                None => self.stream_is_open(id),
-            },
+            ("rx_stream", Some(id)) => {
+                let limit = event.leftover("maximum_data").and_then(|limit| limit.parse().ok());
+                self.stream_credit(id, limit);
+            }
             _ => {}
         }
     }

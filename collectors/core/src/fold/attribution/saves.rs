@@ -87,7 +87,7 @@ pub fn server(sweep: &Sweep, marks: &Marks, transfer: &Transfer, bytes: u64, min
     // How many round trips the response takes without a cause is not known in a log that shows no window.
     let is_known = transfer.room.window > 0;
     let rounds = |room| is_known.then(|| rounds(bytes, room, transfer).saturating_mul(min_rtt_us));
-    let alone = || rounds(transfer.room.bytes);
+    let needed = || rounds(transfer.room.bytes);
     #[expect(
         clippy::cast_precision_loss,
         clippy::cast_possible_truncation,
@@ -107,7 +107,7 @@ pub fn server(sweep: &Sweep, marks: &Marks, transfer: &Transfer, bytes: u64, min
             Cause::Unattributed => continue,
             Cause::Bandwidth => {
                 most += queue(sweep, transfer, min_rtt_us);
-                alone().filter(|rounds_us| !is_held_too(sweep, *rounds_us))
+                needed().filter(|rounds_us| !is_held_too(sweep, *rounds_us))
             }
             Cause::CwndBlocked => Some(serial),
             Cause::Scheduling => {
@@ -121,14 +121,14 @@ pub fn server(sweep: &Sweep, marks: &Marks, transfer: &Transfer, bytes: u64, min
                 if sweep.part(cause) > 0 {
                     most += sweep.after_loss_us();
                 }
-                alone().map(|us| us.max(serial).max(unharmed + min_rtt_us))
+                needed().map(|us| us.max(serial).max(unharmed + min_rtt_us))
             }
             Cause::Amplification
             | Cause::ConnectionFlowControl
             | Cause::StreamFlowControl
             | Cause::StreamLimit
             | Cause::Pacing
-            | Cause::AppLimited => alone().map(|us| us.max(serial)),
+            | Cause::AppLimited => needed().map(|us| us.max(serial)),
             Cause::Queueing | Cause::RemoteWait | Cause::Receiving | Cause::ReceiverHol => Some(min_rtt_us),
         };
         saves[at] = least.map(|least| most.min(after_us.saturating_sub(least)));

@@ -285,8 +285,8 @@ impl Recovery {
         // of the newly acknowledged packets was ack-eliciting" (RFC 9002, 5.1).
         let largest = self.space(space_id).largest_acked();
         let is_sample = acked.packets.iter().any(|Acknowledged { packet, .. }| packet.is_eliciting || packet.in_flight);
-        let newest = acked.newest().filter(|newest| is_sample && largest <= Some(newest.number));
-        if let Some(newest) = newest.filter(|newest| !newest.is_imputed) {
+        let newest = acked.newest().filter(|newest| largest <= Some(newest.number) && !newest.is_imputed);
+        if let Some(newest) = newest.filter(|_| is_sample) {
             if !self.probe.is_running() {
                 self.clock.measure(newest.time_us, now_us, space_id.kind == SpaceKind::Application);
             }

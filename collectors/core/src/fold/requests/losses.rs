@@ -2,6 +2,7 @@
 
 use crate::fold::cause::{Cause, Interval};
 use crate::fold::recovery::packets::{Chunk, Sent};
+use crate::fold::requests::packet_count::PacketCount;
 use crate::fold::requests::side::Side;
 use crate::fold::requests::unrepaired::{Loss, Unrepaired};
 use serde::{Deserialize, Serialize};
@@ -54,9 +55,8 @@ impl Repair {
 pub struct Losses {
     /// Most streams never have one.
     open: Option<Box<Unrepaired>>,
-    /// Packets that were lost, and one more than the number of the newest.
-    packets: u64,
-    counted: u64,
+    /// Packets that were lost.
+    packets: PacketCount,
     /// Longest detection.
     detection_us: Option<u64>,
     /// Most retransmissions of one loss.
@@ -66,14 +66,12 @@ pub struct Losses {
 impl Losses {
     /// A frame of the stream was in packet `number`, which was lost: a packet counts once.
     pub fn count_packet(&mut self, number: u64) {
-        let counted = number.saturating_add(1);
-        self.packets += u64::from(self.counted != counted);
-        self.counted = counted;
+        self.packets.frame_of(number);
     }
 
     /// Packets with the stream's data were lost.
     pub fn count(&mut self, packets: u64) {
-        self.packets = self.packets.saturating_add(packets);
+        self.packets.add(packets);
     }
 
     /// A chunk was lost. Nothing is noted if all of it was acknowledged before.
@@ -231,7 +229,7 @@ impl Losses {
 
     /// Packets that were lost.
     pub fn packets(&self) -> u64 {
-        self.packets
+        self.packets.get()
     }
 
     /// Longest detection.

@@ -6,6 +6,7 @@ pub mod http;
 pub mod hunger;
 pub mod imputation;
 pub mod losses;
+pub mod packet_count;
 pub mod passed;
 pub mod queue;
 pub mod ranges;

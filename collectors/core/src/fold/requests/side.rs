@@ -1,6 +1,7 @@
 //! One direction of a stream: which of its bytes were received, or acknowledged.
 
 use crate::fold::recovery::packets::Chunk;
+use crate::fold::requests::packet_count::PacketCount;
 use crate::fold::requests::ranges::Ranges;
 use serde::{Deserialize, Serialize};
 
@@ -15,9 +16,8 @@ pub struct Side {
     fin: Option<u64>,
     /// The FIN itself was received, or acknowledged.
     is_fin_done: bool,
-    /// Packets that carried it, and one more than the index of the newest one's record.
-    packets: u64,
-    counted: u64,
+    /// Packets that carried it.
+    packets: PacketCount,
     /// Bytes sent again.
     repeated: u64,
 }
@@ -25,14 +25,12 @@ pub struct Side {
 impl Side {
     /// A frame of it stands in the packet of record `seq`: a packet counts once, however many frames it carries.
     pub fn packet(&mut self, seq: u64) {
-        let counted = seq.saturating_add(1);
-        self.packets += u64::from(self.counted != counted);
-        self.counted = counted;
+        self.packets.frame_of(seq);
     }
 
     /// So many packets may have carried it.
     pub fn add_packets(&mut self, more: u64) {
-        self.packets = self.packets.saturating_add(more);
+        self.packets.add(more);
     }
 
     /// An imputed chunk was sent, or the record of one comes late: it counts as no retransmission.
@@ -91,7 +89,7 @@ impl Side {
 
     /// Packets that carried it.
     pub fn packets(&self) -> u64 {
-        self.packets
+        self.packets.get()
     }
 
     /// Bytes sent again.
