@@ -136,14 +136,15 @@ simulation: setup
 
 # Whole logs of all stacks, and of a live server behind a lossy path, are damaged in every way; bits of documents are
 # flipped. Kept in lab/damage-runs/; on from where it was; fails when a bar is missed. make damage DAMAGE="--worst 5".
-damage: setup $(QUICGO) $(NOQ) $(QUICGO_SERVER)
-	rm -rf $(MADE)/damage/logs/quic-go $(MADE)/damage/logs/noq
+damage: setup $(QUICGO) $(NOQ) $(TQUIC) $(QUICGO_SERVER)
+	rm -rf $(MADE)/damage/logs/quic-go $(MADE)/damage/logs/noq $(MADE)/damage/logs/tquic
 	$(QUICGO) -test.run '^TestGenerate$$' -out "$(CURDIR)/$(MADE)"/damage/logs/quic-go -seeds 1-40
 	$(NOQ) --out $(MADE)/damage/logs/noq --seeds 1-10 --scripts constant,shallow,deep,jitter,drop-and-back
+	$(TQUIC) --out $(MADE)/damage/logs/tquic --seeds 1-10 --scripts constant,shallow,deep,jitter,drop-and-back
 	test -d $(MADE)/damage/logs/live || { rm -rf $(MADE)/damage/logs/live.new && $(BIN)/quiclens-lab live --out $(MADE)/damage/logs/live.new \
 	--server quic-go --connections 100 --requests 6 --loss 0.02 --delay-ms 60 --rate-kbps 4000 && \
 	mv $(MADE)/damage/logs/live.new $(MADE)/damage/logs/live; }
-	$(BIN)/quiclens-lab damage --keep --logs $(MADE)/damage/logs/quic-go --logs $(MADE)/damage/logs/noq --logs $(MADE)/damage/logs/live $(DAMAGE)
+	$(BIN)/quiclens-lab damage --keep $(foreach stack,quic-go noq tquic live,--logs $(MADE)/damage/logs/$(stack)) $(DAMAGE)
 
 # Kept in lab/truth-runs/; fails when a bar is missed. The product's intervals come out of the same run. Who ends it goes
 # on where it was. make truth FINAL=1 runs what is kept for the final check alone (lab/quiclens_lab/truth/stacks.toml), and builds TQUIC.

@@ -427,7 +427,7 @@ fn so_many_losses_of_a_request_wait_for_their_repair_and_one_packet_repairs_so_m
         let before = Bound::Losses.times();
         for number in 0..count as u64 {
             let lost = chunk(10 * number, 10 * number + 10);
-            losses.lose(&side, &Sent { number, chunk: Some(lost), ..Sent::default() }, &lost, found);
+            losses.lose(&side, &Sent { number, chunk: Some(lost), ..Sent::default() }, &lost, found, false);
         }
         assert!(count == LOSSES || Bound::Losses.times() > before);
         assert_eq!(losses.due_us().count(), left);

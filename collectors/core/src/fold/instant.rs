@@ -1,9 +1,12 @@
 //! One microsecond of a connection. Its events are processed when it is over, so the order of records within it changes
 //! nothing (ATTRIBUTION, rule 8).
 
+use crate::fold::recovery::packets::Chunk;
+use crate::fold::requests::ranges::Ranges;
 use crate::fold::window::paths::InstantTraffic;
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// What happened at the current time.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -23,6 +26,9 @@ pub struct Instant {
     has_opened: bool,
     /// A packet came or went.
     has_packets: bool,
+    /// Data of ours that was acknowledged in a packet with data that had gone out before, by stream: it repairs a loss
+    /// that is declared in the same instant.
+    repaired: BTreeMap<u64, Ranges>,
 }
 
 impl Instant {
@@ -65,6 +71,17 @@ impl Instant {
     /// Bytes leave the flight, or the window grows, if they do.
     pub fn note_room(&mut self, has_opened: bool) {
         self.has_opened |= has_opened;
+    }
+
+    /// A chunk was acknowledged of a packet with data that had gone out before.
+    pub fn repair(&mut self, chunk: &Chunk) {
+        self.repaired.entry(chunk.stream_id).or_default().add(chunk.from, chunk.to.max(chunk.from + 1));
+    }
+
+    /// Some of a chunk was.
+    pub fn has_repaired(&self, chunk: &Chunk) -> bool {
+        let ranges = self.repaired.get(&chunk.stream_id);
+        ranges.is_some_and(|ranges| ranges.meets(chunk.from, chunk.to.max(chunk.from + 1)))
     }
 
     /// New data went out, and not as a probe.

@@ -301,6 +301,7 @@ impl Fold {
         let us = to_us.saturating_sub(self.now.us).max(0).unsigned_abs();
         self.traffic.pass(us);
         self.recovery.pass_in_silence(us, to_us);
+        self.pacer.begin_instant();
         if self.window.pass(us) {
             self.recovery.pass(us);
         }

@@ -204,6 +204,9 @@ impl Fold {
                 bytes = bytes.saturating_add(packet.bytes);
             }
             for chunk in packet.chunks() {
+                if packet.repetition.is_again() {
+                    self.instant.repair(chunk);
+                }
                 self.chunk_acknowledged(acked.space_id, chunk);
             }
         }
@@ -221,20 +224,28 @@ impl Fold {
     }
 
     pub(super) fn chunk_acknowledged(&mut self, space_id: SpaceId, chunk: &Chunk) {
+        let is_whole = self.repair(chunk);
         let (now_us, id) = (self.now.us, chunk.stream_id);
-        let smoothed_us = self.recovery.rtt().smoothed_us().unwrap_or(0).unsigned_abs();
-        let is_server = self.is_server();
-        let Some(stream) = self.requests.get_mut(id) else { return };
-        let (repairs, is_whole) = stream.acknowledge(chunk, now_us, smoothed_us);
-        if is_whole && is_server {
-            if let Some(hole) = self.recovery.newest_unreceived(space_id) {
+        if is_whole && self.is_server() {
+            let hole = self.recovery.newest_unreceived(space_id);
+            if let Some((hole, stream)) = hole.zip(self.requests.get_mut(id)) {
                 stream.end_behind_hole(&hole, now_us);
             }
             self.end_request(id, now_us, RequestEnd::Acked);
         }
+    }
+
+    /// A chunk is acknowledged, and all losses of its stream with it that lack nothing more are repaired. True when the
+    /// whole stream is acknowledged.
+    fn repair(&mut self, chunk: &Chunk) -> bool {
+        let (now_us, id) = (self.now.us, chunk.stream_id);
+        let smoothed_us = self.recovery.rtt().smoothed_us().unwrap_or(0).unsigned_abs();
+        let Some(stream) = self.requests.get_mut(id) else { return false };
+        let (repairs, is_whole) = stream.acknowledge(chunk, now_us, smoothed_us);
         for repair in repairs {
             self.repaired(id, &repair);
         }
+        is_whole
     }
 
     /// A loss is repaired. The wait of a packet without a record is not known, so it gives no episode.
@@ -325,10 +336,15 @@ impl Fold {
         let found = Detection { us: self.now.us, trigger, is_by_probe: lost.is_by_probe };
         for chunk in packet.chunks() {
             let Some(stream) = self.requests.get_mut(chunk.stream_id) else { continue };
-            stream.lose(packet, chunk, found);
+            // The acknowledgement of a copy may stand before the loss that it repairs.
+            let is_repaired = self.instant.has_repaired(chunk) && stream.sent().has(chunk.from, chunk.to, chunk.fin);
+            stream.lose(packet, chunk, found, is_repaired);
             self.requests.note_lost(chunk.stream_id);
             if !packet.repetition.is_copy() {
                 self.recovery.lose_data(chunk.stream_id);
+            }
+            if is_repaired {
+                self.repair(chunk);
             }
         }
     }

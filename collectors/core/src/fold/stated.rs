@@ -9,6 +9,7 @@ use crate::fold::moment::Moment;
 use crate::fold::recovery::SpaceKind;
 use crate::fold::recovery::rtt::StatedRtt;
 use crate::fold::requests::http;
+use crate::fold::requests::queue::HandedOver;
 use crate::fold::requests::stream::Stream;
 use crate::fold::stated_waits::StatedWait;
 
@@ -165,7 +166,7 @@ impl Fold {
         }
         // A response begins when its first frame is handed to the transport.
         if event.kind == Kind::HttpFrameCreated && self.is_server() {
-            self.queued(id, http::frame_bytes(event));
+            self.queued(id, HandedOver { offset: None, bytes: http::frame_bytes(event) });
         }
     }
 
@@ -176,18 +177,18 @@ impl Fold {
         let is_told = self.seen.has(Sight::Http);
         if to_transport && self.is_server() && !is_told && self.requests.get(id).is_some() {
             self.seen.note(Sight::Moves);
-            self.queued(id, length);
+            self.queued(id, HandedOver { offset: event.get(Number::Offset), bytes: length });
         }
     }
 
     /// The application queued more of a response; the first such event begins the response.
-    fn queued(&mut self, id: u64, bytes: u64) {
+    fn queued(&mut self, id: u64, more: HandedOver) {
         let (now_us, room) = (self.now.us, self.window.room());
         if let Some(stream) = self.requests.get_mut(id) {
             stream.begin_response(now_us, room);
         }
         let paced_us = self.pacer.owed_us(now_us);
-        if let Some(since) = self.requests.hand_over(id, bytes, now_us, paced_us) {
+        if let Some(since) = self.requests.hand_over(id, more, now_us, paced_us) {
             self.no_data(id, since);
         }
         self.requests.note_hunger(id);

@@ -5,7 +5,8 @@
 //! the newest time, and later records continue from there. If the next record is as new as before the step, that record
 //! was only late.
 //!
-//! A record that is older by less was either written late by one of several threads, and its time is right; or its
+//! A record that is older by less is such a first one only if it acknowledges a packet of ours that was sent later by
+//! the record's own time. Otherwise it was either written late by one of several threads, and its time is right; or its
 //! writer keeps records in order and its clock is inexact, e.g. in whole milliseconds. Our packet numbers show which,
 //! as they are in the order of sending. Where nothing shows it, records are ordered by their times.
 
@@ -36,6 +37,8 @@ struct SentPacketTime {
     kind: u8,
     number: u64,
     at_ns: i64,
+    /// The time of the packet with the number before, where that came right before.
+    before_ns: Option<i64>,
 }
 
 /// The clock of one connection's records.
@@ -49,6 +52,9 @@ pub(super) struct Clock {
     writer: RecordOrder,
     /// The last packet of ours in the file.
     sent: SentPacketTime,
+    /// Acknowledged ranges end with their last packet, and not with what follows it, as some logs write them: a range of
+    /// one packet showed it.
+    has_range_ends: bool,
 }
 
 impl Default for Clock {
@@ -71,7 +77,14 @@ pub(super) struct ClockReading {
 impl Clock {
     /// A clock of records that such a writer wrote.
     pub fn of(writer: RecordOrder) -> Self {
-        Self { newest_ns: i64::MIN, ahead_ns: 0, before_ns: 0, writer, sent: SentPacketTime::default() }
+        Self {
+            newest_ns: i64::MIN,
+            ahead_ns: 0,
+            before_ns: 0,
+            writer,
+            sent: SentPacketTime::default(),
+            has_range_ends: false,
+        }
     }
 
     /// What is known of the writer so far.
@@ -85,6 +98,7 @@ impl Clock {
         for at_ns in [&mut self.newest_ns, &mut self.ahead_ns, &mut self.before_ns, &mut self.sent.at_ns] {
             *at_ns = at_ns.saturating_sub(step_ns);
         }
+        self.sent.before_ns = self.sent.before_ns.map(|at_ns| at_ns.saturating_sub(step_ns));
     }
 
     /// The time of a record, whose own is in `source_ns`.
@@ -96,13 +110,19 @@ impl Clock {
         }
         self.before_ns = self.ahead_ns;
         let mut at_ns = source_ns.saturating_add(self.ahead_ns);
-        let is_step = is_old(at_ns);
+        let is_proven = self.acknowledges_the_future(event, at_ns);
+        let is_step = is_proven || is_old(at_ns);
         if is_step {
             self.ahead_ns = newest.saturating_sub(source_ns);
             at_ns = newest;
         }
-        if event.kind == Kind::PacketSent {
-            self.look_at(event, at_ns);
+        if is_proven {
+            self.before_ns = self.ahead_ns;
+        }
+        match event.kind {
+            Kind::PacketSent => self.look_at(event, at_ns),
+            Kind::PacketReceived => self.has_range_ends |= event.acked.iter().any(|(from, to)| from == to),
+            _ => {}
         }
         if at_ns < newest {
             if newest.saturating_sub(at_ns) > NOISE_NS {
@@ -116,13 +136,29 @@ impl Clock {
         ClockReading { at_ns, is_step, is_late: at_ns < newest }
     }
 
+    /// The record acknowledges the last packet of ours, which was sent later than that by the record's time. Where a
+    /// range may end with what follows its last packet, the packet before must be later too.
+    fn acknowledges_the_future(&self, event: &Event, at_ns: i64) -> bool {
+        let latest_ns = self.sent.at_ns.saturating_sub(NOISE_NS);
+        if at_ns >= latest_ns || event.kind != Kind::PacketReceived || first_letter(event) != self.sent.kind {
+            return false;
+        }
+        let SentPacketTime { number, before_ns, .. } = self.sent;
+        let is_before_later = before_ns.is_some_and(|before_ns| at_ns < before_ns.saturating_sub(NOISE_NS));
+        let is_named = |(one, other): &(u64, u64)| {
+            let (from, to) = (*one.min(other), *one.max(other));
+            (from..to).contains(&number) || (to == number && (from == to || self.has_range_ends || is_before_later))
+        };
+        !has_path(event) && event.acked.iter().any(is_named)
+    }
+
     /// A packet of ours may tell in which order records stand. Paths may have numbers of their own.
     fn look_at(&mut self, event: &Event, at_ns: i64) {
         let Some(number) = event.get(Number::PacketNumber) else { return };
-        let kind = event.word(Word::PacketType).as_bytes().first().copied().unwrap_or_default();
-        let last = std::mem::replace(&mut self.sent, SentPacketTime { kind, number, at_ns });
-        let has_path = || event.get(Number::PathId).is_some_and(|id| id > 0);
-        if at_ns < last.at_ns && kind == last.kind && self.writer != RecordOrder::Unordered && !has_path() {
+        let (kind, last) = (first_letter(event), self.sent);
+        let before_ns = (last.kind == kind && last.number.checked_add(1) == Some(number)).then_some(last.at_ns);
+        self.sent = SentPacketTime { kind, number, at_ns, before_ns };
+        if at_ns < last.at_ns && kind == last.kind && self.writer != RecordOrder::Unordered && !has_path(event) {
             if number < last.number {
                 self.writer = RecordOrder::Unordered;
             } else if number > last.number && last.at_ns.saturating_sub(at_ns) <= NOISE_NS {
@@ -130,6 +166,14 @@ impl Clock {
             }
         }
     }
+}
+
+fn first_letter(event: &Event) -> u8 {
+    event.word(Word::PacketType).as_bytes().first().copied().unwrap_or_default()
+}
+
+fn has_path(event: &Event) -> bool {
+    event.get(Number::PathId).is_some_and(|id| id > 0)
 }
 
 #[cfg(test)]
@@ -184,6 +228,42 @@ mod tests {
             [10, 9, 11, 10],
             "nothing tells"
         );
+    }
+
+    /// Packets of ours, and then a received packet that acknowledges a range at that time: whether that is a step.
+    fn acknowledges(packets: &[(u64, i64)], range: (u64, u64), ms: i64) -> bool {
+        read_acknowledgement(Clock::default(), packets, range, ms)
+    }
+
+    fn read_acknowledgement(mut clock: Clock, packets: &[(u64, i64)], range: (u64, u64), ms: i64) -> bool {
+        for (number, ms) in packets {
+            let mut event = Event::default();
+            (event.source_ns, event.kind) = (ms * 1_000_000, Kind::PacketSent);
+            event.set(Number::PacketNumber, *number);
+            clock.read(&event);
+        }
+        let mut event = Event::default();
+        (event.source_ns, event.kind) = (ms * 1_000_000, Kind::PacketReceived);
+        event.acked.push(range);
+        let ClockReading { at_ns, is_step, .. } = clock.read(&event);
+        event.source_ns += 5_000_000;
+        event.acked.clear();
+        let next = clock.read(&event);
+        assert_eq!(is_step, next.at_ns == at_ns + 5_000_000 && at_ns > ms * 1_000_000, "it goes on from there");
+        is_step
+    }
+
+    #[test]
+    fn an_acknowledgement_before_its_packet_tells_a_clock_that_is_set_back() {
+        assert!(acknowledges(&[(1, 100), (2, 100)], (0, 2), 90));
+        assert!(acknowledges(&[(1, 50), (2, 100)], (2, 2), 90));
+        assert!(acknowledges(&[(1, 50), (2, 100)], (2, 3), 90));
+        assert!(!acknowledges(&[(1, 50), (2, 100)], (0, 2), 90), "what follows the last one may be written");
+        let clock = Clock { has_range_ends: true, ..Clock::default() };
+        assert!(read_acknowledgement(clock, &[(1, 50), (2, 100)], (0, 2), 90));
+        assert!(!acknowledges(&[(1, 100), (2, 100)], (0, 1), 90), "a thread writes late");
+        assert!(!acknowledges(&[(1, 100), (2, 100)], (0, 2), 99), "an inexact clock");
+        assert!(!acknowledges(&[], (0, 2), 90));
     }
 
     #[test]

@@ -74,9 +74,10 @@ impl Losses {
         self.packets.add(packets);
     }
 
-    /// A chunk was lost. Nothing is noted if all of it was acknowledged before.
-    pub fn lose(&mut self, sent: &Side, packet: &Sent, chunk: &Chunk, found: Detection<'_>) {
-        if sent.has(chunk.from, chunk.to, chunk.fin) {
+    /// A chunk was lost. Nothing is noted if all of it was acknowledged before this instant; what was in this instant
+    /// (`is_repaired`) is repaired next.
+    pub fn lose(&mut self, sent: &Side, packet: &Sent, chunk: &Chunk, found: Detection<'_>, is_repaired: bool) {
+        if sent.has(chunk.from, chunk.to, chunk.fin) && !is_repaired {
             return;
         }
         let detection = found.us.abs_diff(packet.time_us);
@@ -112,7 +113,7 @@ impl Losses {
         let open = &mut self.open;
         let is_unknown = |chunk: &&Chunk| open.as_mut().is_none_or(|open| !open.meets(chunk));
         let unknown: Vec<&Chunk> = chunks.filter(is_unknown).collect();
-        unknown.into_iter().for_each(|chunk| self.lose(sent, packet, chunk, found));
+        unknown.into_iter().for_each(|chunk| self.lose(sent, packet, chunk, found, false));
         self.knows(packet.number)
     }
 
@@ -256,7 +257,7 @@ mod tests {
     fn a_lost_packet_is_repaired_when_all_that_it_carried_is_acknowledged() {
         let (mut losses, mut sent, mut held) = (Losses::default(), Side::default(), Vec::new());
         let lost = packet(7, &[chunk(0, 100), chunk(300, 400)]);
-        lost.chunks().for_each(|chunk| losses.lose(&sent, &lost, chunk, FOUND));
+        lost.chunks().for_each(|chunk| losses.lose(&sent, &lost, chunk, FOUND, false));
         assert!(losses.resend(&chunk(0, 100), 1_300) && losses.resend(&chunk(250, 350), 1_350));
         assert_eq!((losses.most_resent(), losses.due_us().collect::<Vec<_>>()), (1, vec![1_050, 1_050]));
         sent.take(&chunk(0, 100));
@@ -287,7 +288,7 @@ mod tests {
         for (fired_us, cause) in [(1_300, Cause::Pto), (1_200, Cause::LossRecovery)] {
             let (mut losses, mut sent, mut held) = (Losses::default(), Side::default(), Vec::new());
             let lost = packet(7, &[chunk(0, 100)]);
-            losses.lose(&sent, &lost, &chunk(0, 100), Detection { is_by_probe: true, ..FOUND });
+            losses.lose(&sent, &lost, &chunk(0, 100), Detection { is_by_probe: true, ..FOUND }, false);
             losses.not_by_probe(fired_us);
             sent.take(&chunk(0, 100));
             losses.repair(&sent, &chunk(0, 100), 1_500, |interval| held.push(interval.cause));
@@ -301,10 +302,10 @@ mod tests {
         let end = Chunk { fin: true, ..chunk(3_000, 3_000) };
         let all = [chunk(0, 1_000), chunk(1_000, 2_000), chunk(2_000, 2_300), end];
         for (number, lost) in (7..).zip(all) {
-            losses.lose(&sent, &packet(number, &[lost]), &lost, FOUND);
+            losses.lose(&sent, &packet(number, &[lost]), &lost, FOUND, false);
         }
         let late = Detection { us: 1_300, ..FOUND };
-        losses.lose(&sent, &packet(20, &[chunk(100, 200)]), &chunk(100, 200), late);
+        losses.lose(&sent, &packet(20, &[chunk(100, 200)]), &chunk(100, 200), late, false);
         let mut resent = |room| losses.resend_unseen(0, (1_190, 1_250), room);
         assert_eq!(resent(0), [chunk(0, 1_000)], "one loss is taken whatever the room");
         assert_eq!(resent(1_300), [chunk(1_000, 2_000), chunk(2_000, 2_300), end]);
@@ -316,7 +317,7 @@ mod tests {
     fn a_loss_that_is_resent_in_part_stays_unsent_in_part() {
         let unsent = |again: &[Chunk]| {
             let (mut losses, sent) = (Losses::default(), Side::default());
-            losses.lose(&sent, &packet(7, &[chunk(100, 200)]), &chunk(100, 200), FOUND);
+            losses.lose(&sent, &packet(7, &[chunk(100, 200)]), &chunk(100, 200), FOUND, false);
             again.iter().for_each(|chunk| assert!(losses.resend(chunk, 1_250)));
             let left = losses.resend_unseen(0, (1_200, 1_300), 1_200);
             assert!(!losses.is_any_unsent());

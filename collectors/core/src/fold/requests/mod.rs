@@ -26,6 +26,7 @@ use crate::fold::requests::frameless::Frameless;
 use crate::fold::requests::hunger::Hunger;
 use crate::fold::requests::losses::Repair;
 use crate::fold::requests::passed::Passed;
+use crate::fold::requests::queue::HandedOver;
 use crate::fold::requests::ranges::Ranges;
 use crate::fold::requests::stream::{RequestEnd, SentChunk, Stream};
 use crate::fold::stats::Stats;
@@ -354,9 +355,11 @@ impl Requests {
     }
 
     /// The application queued more of a response. Gives since when it had queued nothing.
-    pub fn hand_over(&mut self, id: u64, bytes: u64, now_us: i64, paced_us: u64) -> Option<Moment> {
+    pub fn hand_over(&mut self, id: u64, more: HandedOver, now_us: i64, paced_us: u64) -> Option<Moment> {
         let stream = self.streams.get_mut(&id)?;
-        stream.hand_over(bytes);
+        if !stream.hand_over(more) {
+            return None;
+        }
         let empty_since = stream.queue_mut().end_empty();
         if empty_since.is_some() || (stream.queue().ready().is_none() && stream.may_wait()) {
             self.wait(id, now_us, paced_us);
@@ -551,7 +554,7 @@ mod tests {
         if let Some(stream) = requests.get_mut(0) {
             stream.begin_response(1, Room::default());
         }
-        assert_eq!(requests.hand_over(0, 1_000, 2, 0), None);
+        assert_eq!(requests.hand_over(0, HandedOver { offset: None, bytes: 1_000 }, 2, 0), None);
         [0, 4].into_iter().for_each(|id| requests.note_hunger(id));
         assert!(requests.is_hungry() && requests.is_known_to_wait_since(None, 2));
         assert!(!requests.is_known_to_wait_since(None, 1) && !requests.is_known_to_wait_since(Some(4), 2));

@@ -55,6 +55,15 @@ impl Ready {
     }
 }
 
+/// What the application queued.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HandedOver {
+    /// Where it begins in the stream, if the log says so.
+    pub offset: Option<u64>,
+    /// Bytes.
+    pub bytes: u64,
+}
+
 /// A turn of streams that sent while others waited.
 #[derive(Clone, Copy, Debug)]
 pub struct StreamTurn {
@@ -67,11 +76,25 @@ pub struct StreamTurn {
 }
 
 impl Queue {
-    /// The application queued `bytes` more of a response of which `sent` bytes had been sent.
-    pub fn hand_over(&mut self, bytes: u64, sent: u64) {
-        self.bytes = self.bytes.saturating_add(bytes);
-        // The sum is complete only if the log showed it from the first byte.
-        self.is_known |= sent == 0;
+    /// The application queued more of a response of which `sent` bytes had been sent. True when it is news.
+    pub fn hand_over(&mut self, more: HandedOver, sent: u64) -> bool {
+        let Some(offset) = more.offset else {
+            self.bytes = self.bytes.saturating_add(more.bytes);
+            // The sum is complete only if the log showed it from the first byte.
+            self.is_known |= sent == 0;
+            return true;
+        };
+        let end = offset.saturating_add(more.bytes);
+        // A second copy of the record says nothing. A record without bytes may be the end of the stream.
+        let is_news = end > self.bytes || (more.bytes == 0 && end == self.bytes);
+        if is_news && !self.is_known && offset == sent {
+            // All that was queued before has gone out, although some record of it is missing.
+            self.empty_since = self.ready.take().map(|ready| Moment { us: ready.since_us, seq: 0 });
+        }
+        self.bytes = self.bytes.max(end);
+        // What goes out was queued before.
+        self.is_known |= offset >= sent;
+        is_news
     }
 
     /// The log says what the application queues, and it agrees with what goes out.
@@ -167,10 +190,14 @@ mod tests {
         Moment { us, seq: 0 }
     }
 
+    const fn more(bytes: u64) -> HandedOver {
+        HandedOver { offset: None, bytes }
+    }
+
     #[test]
     fn a_queue_is_empty_when_all_that_was_queued_is_out() {
         let mut queue = Queue::default();
-        queue.hand_over(1_000, 0);
+        queue.hand_over(more(1_000), 0);
         queue.went_out(600, true, at(1));
         assert_eq!(queue.empty_since(), None);
         queue.went_out(1_000, true, at(2));
@@ -180,9 +207,33 @@ mod tests {
     }
 
     #[test]
+    fn offsets_tell_what_was_queued_although_a_record_is_missing_or_stands_twice() {
+        let at_offset = |offset, bytes| HandedOver { offset: Some(offset), bytes };
+        let mut queue = Queue::default();
+        assert!(queue.hand_over(at_offset(0, 1_000), 0));
+        queue.went_out(1_000, true, at(1));
+        assert!(!queue.hand_over(at_offset(0, 1_000), 1_000), "a copy");
+        assert_eq!(queue.empty_since(), Some(at(1)));
+        // The record of the next 500 bytes is missing.
+        queue.went_out(1_500, true, at(2));
+        assert!(!queue.is_known() && queue.empty_since().is_none());
+        queue.wait(2, 0);
+        assert!(queue.hand_over(at_offset(1_500, 100), 1_500));
+        assert_eq!((queue.is_known(), queue.end_empty().map(|since| since.us), queue.ready()), (true, Some(2), None));
+        // And that of another 500, not all of which have gone out.
+        queue.went_out(1_700, true, at(3));
+        queue.wait(3, 0);
+        assert!(queue.hand_over(at_offset(2_100, 100), 1_700));
+        assert_eq!((queue.is_known(), queue.empty_since()), (true, None));
+        queue.went_out(2_200, true, at(4));
+        assert_eq!(queue.empty_since(), Some(at(4)));
+        assert!(queue.hand_over(at_offset(2_200, 0), 2_200), "the end alone");
+    }
+
+    #[test]
     fn a_fin_alone_makes_the_cause_of_the_wait_unknown() {
         let mut queue = Queue::default();
-        queue.hand_over(1_000, 0);
+        queue.hand_over(more(1_000), 0);
         queue.went_out(1_000, true, at(2));
         queue.end_alone();
         assert_eq!((queue.is_known(), queue.ready().map(|ready| ready.since_us)), (false, Some(2)));

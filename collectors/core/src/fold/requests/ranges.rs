@@ -49,6 +49,12 @@ impl Ranges {
         self.runs.get(at).is_some_and(|range| range.0 <= from && to <= range.1)
     }
 
+    /// Some of `[from, to)` is in the set.
+    pub fn meets(&self, from: u64, to: u64) -> bool {
+        let at = self.runs.partition_point(|range| range.1 <= from);
+        from < to && self.runs.get(at).is_some_and(|range| range.0 < to)
+    }
+
     /// End of the run that begins at 0.
     pub fn prefix(&self) -> u64 {
         self.runs.first().filter(|range| range.0 == 0).map_or(0, |range| range.1)
@@ -77,6 +83,7 @@ mod tests {
         }
         assert_eq!((&set.runs[..], set.length()), (&[(0, 6), (10, 40)][..], 36));
         assert!(set.covers(10, 40) && !set.covers(5, 11) && set.has_gap());
+        assert!(set.meets(5, 11) && !set.meets(6, 10) && !set.meets(40, 50) && !set.meets(20, 20));
         set.add(0, 100);
         assert_eq!((set.prefix(), set.runs(), set.has_gap(), set.length()), (100, 1, false, 100));
     }

@@ -19,7 +19,7 @@ use crate::fold::requests::arrivals::{Arrivals, SilenceThreshold};
 use crate::fold::requests::http::{self, Http};
 use crate::fold::requests::imputation::{Imputation, Missing};
 use crate::fold::requests::losses::{Detection, Losses, Repair};
-use crate::fold::requests::queue::{Queue, StreamTurn, Stretch};
+use crate::fold::requests::queue::{HandedOver, Queue, StreamTurn, Stretch};
 use crate::fold::requests::side::Side;
 use crate::fold::requests::wait::{Explained, Sender, Wait};
 use crate::fold::stated_waits::StatedWaits;
@@ -436,12 +436,13 @@ impl Stream {
         self.losses.is_any_unsent()
     }
 
-    /// A packet with a chunk of it was declared lost.
-    pub fn lose(&mut self, packet: &Sent, chunk: &Chunk, found: Detection<'_>) {
+    /// A packet with a chunk of it was declared lost; a copy of that may have been acknowledged right before
+    /// (`is_repaired`).
+    pub fn lose(&mut self, packet: &Sent, chunk: &Chunk, found: Detection<'_>, is_repaired: bool) {
         self.losses.count_packet(packet.number);
         // If it is a copy, the first packet with these bytes is in flight or was lost before.
         if !packet.repetition.is_copy() {
-            self.losses.lose(&self.sent, packet, chunk, found);
+            self.losses.lose(&self.sent, packet, chunk, found, is_repaired);
         }
     }
 
@@ -468,9 +469,9 @@ impl Stream {
         http::headers(event, self.http.get_or_insert_default());
     }
 
-    /// The application queues more of the response.
-    pub fn hand_over(&mut self, bytes: u64) {
-        self.queue.hand_over(bytes, self.sent.highest());
+    /// The application queues more of the response. True when it is news.
+    pub fn hand_over(&mut self, more: HandedOver) -> bool {
+        self.queue.hand_over(more, self.sent.highest())
     }
 
     /// Data of it was sent. If it had waited, adds what explains the wait to the timeline, and gives it.

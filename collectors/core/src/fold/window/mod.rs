@@ -3,6 +3,7 @@
 pub mod delivery;
 pub mod pacer;
 pub mod paths;
+pub mod stated_limit;
 
 use crate::fold::attribution::saves::Room;
 use crate::fold::moment::Moment;

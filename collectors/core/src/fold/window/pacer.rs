@@ -1,13 +1,14 @@
 //! The pacer: what the log states about it, how long it makes data wait, and to which cause that wait is attributed.
 
 use crate::fold::TURN_US;
+use crate::fold::window::stated_limit::StatedLimit;
 use serde::{Deserialize, Serialize};
 
 /// What is known of the pacer of a connection.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Pacer {
     /// Stated rate, bits per second.
-    rate: Option<u64>,
+    rate: StatedLimit,
     /// The stated pacing timer that runs: since when data waits for it, and when it is due.
     timer: Option<(i64, i64)>,
     /// When the timer was set last. An expiry in the same instant is of the timer that was set before.
@@ -57,7 +58,16 @@ const SENDS: u32 = 4;
 impl Pacer {
     /// The log states a rate; 0 is none.
     pub fn state_rate(&mut self, bits_per_second: u64) {
-        self.rate = (bits_per_second > 0).then_some(bits_per_second);
+        if bits_per_second > 0 {
+            self.rate.state(bits_per_second);
+        } else {
+            self.rate.state_none();
+        }
+    }
+
+    /// A new instant begins.
+    pub fn begin_instant(&mut self) {
+        self.rate.begin_instant();
     }
 
     /// The log states that a timer of the pacer was set: data waits for it.
@@ -91,7 +101,7 @@ impl Pacer {
 
     /// The log shows that this sender paces.
     pub fn is_evident(&self) -> bool {
-        self.rate.is_some() || self.timer.is_some() || self.ran.is_some() || self.sends >= SENDS
+        self.rate.get().is_some() || self.timer.is_some() || self.ran.is_some() || self.sends >= SENDS
     }
 
     /// Some data is known to have been sent by a timer.
@@ -101,12 +111,12 @@ impl Pacer {
 
     /// A rate is stated.
     pub fn is_stated(&self) -> bool {
-        self.rate.is_some()
+        self.rate.get().is_some()
     }
 
     /// How long a pacer waits after `bytes`, us: by the stated rate, else by one window per round trip.
     pub fn interval_us(&self, bytes: u64, spread: Spread) -> u64 {
-        match (self.rate, spread.window) {
+        match (self.rate.get(), spread.window) {
             (Some(rate), _) => bytes.saturating_mul(8_000_000) / rate,
             (None, Some(window)) if window > 0 => bytes.saturating_mul(spread.rtt_us) / window,
             _ => 0,
@@ -115,7 +125,7 @@ impl Pacer {
 
     /// The pacer only spreads one window over one round trip, so the window is the limit and not the pacer.
     pub fn is_the_windows(&self, spread: Spread) -> bool {
-        match (self.rate, spread.window) {
+        match (self.rate.get(), spread.window) {
             // Bits per second times us. An eighth of the window is allowed for rounded figures.
             (Some(rate), Some(window)) => {
                 let a_round_trip = u128::from(rate) * u128::from(spread.rtt_us) / 8_000_000;

@@ -1,6 +1,7 @@
 //! Bytes in flight and window of each path: our own sum of what was sent, acknowledged, lost and discarded, compared
 //! with the log's figure.
 
+use crate::fold::window::stated_limit::StatedLimit;
 use crate::limits::PATHS;
 use serde::{Deserialize, Serialize};
 
@@ -10,10 +11,8 @@ struct Path {
     id: u64,
     /// Bytes in flight (RFC 9002, B.2).
     in_flight: u64,
-    /// Congestion window, once the log has named one.
-    window: Option<u64>,
-    /// The window when the instant began.
-    window_before: Option<u64>,
+    /// Congestion window.
+    window: StatedLimit,
     /// Our sum when the instant began.
     before: u64,
     /// Our sum after all received packets of the instant.
@@ -108,13 +107,9 @@ impl Paths {
         std::mem::replace(flight, flight.saturating_sub(bytes))
     }
 
-    /// The log states a window; true when it is larger than the last. Records of one instant may stand in any order: if
-    /// none of its windows is smaller than that before the instant, the largest counts, otherwise the last.
+    /// The log states a window; true when it is larger than the last.
     pub fn state_window(&mut self, id: u64, window: u64) -> bool {
-        let path = self.path(id);
-        let grown = path.window.filter(|known| path.window_before.is_some_and(|before| before <= window.min(*known)));
-        let last = path.window.replace(grown.map_or(window, |grown| grown.max(window)));
-        last.is_some_and(|known| known < window)
+        self.path(id).window.state(window)
     }
 
     /// The log states what is in flight at this moment; gives our sum, which it replaces.
@@ -129,7 +124,10 @@ impl Paths {
 
     /// A new instant begins.
     pub fn begin_instant(&mut self) {
-        self.0.iter_mut().for_each(|path| (path.before, path.window_before) = (path.in_flight, path.window));
+        for path in &mut self.0 {
+            path.before = path.in_flight;
+            path.window.begin_instant();
+        }
     }
 
     /// The received packets of this instant are complete; sent packets come next.
@@ -154,12 +152,13 @@ impl Paths {
 
     /// Window of all paths, once one is known.
     pub fn window(&self) -> Option<u64> {
-        self.0.iter().filter_map(|path| path.window).reduce(u64::saturating_add)
+        self.0.iter().filter_map(|path| path.window.get()).reduce(u64::saturating_add)
     }
 
     /// Whether no path has room for `gate` bytes; `None` while no window is known.
     pub fn are_full(&self, gate: u64) -> Option<bool> {
-        let mut known = self.0.iter().filter_map(|path| path.window.map(|window| (window, path.in_flight))).peekable();
+        let mut known =
+            self.0.iter().filter_map(|path| path.window.get().map(|window| (window, path.in_flight))).peekable();
         known.peek()?;
         Some(known.all(|(window, in_flight)| window.saturating_sub(in_flight) < gate && in_flight > 0))
     }
@@ -208,22 +207,6 @@ mod tests {
         assert_eq!(instant(&mut paths, None, 0, 5_000), (5_000, 0));
         assert_eq!(instant(&mut paths, Some(1_000), 0, 0), (5_000, 0));
         assert_eq!(instant(&mut paths, None, 0, 2_000), (3_000, 1));
-    }
-
-    #[test]
-    fn the_largest_window_of_an_instant_counts_if_all_grow_otherwise_the_last() {
-        let mut paths = Paths::default();
-        paths.state_window(0, 12_000);
-        paths.begin_instant();
-        assert!(paths.state_window(0, 15_000) && !paths.state_window(0, 13_500));
-        assert_eq!(paths.window(), Some(15_000));
-        assert!(!paths.state_window(0, 7_500));
-        assert_eq!(paths.window(), Some(7_500));
-        assert!(paths.state_window(0, 13_500));
-        assert_eq!(paths.window(), Some(13_500), "it had shrunk below what it was before");
-        paths.begin_instant();
-        assert!(!paths.state_window(0, 12_000));
-        assert_eq!(paths.window(), Some(12_000));
     }
 
     #[test]
