@@ -26,6 +26,8 @@ pub enum Bound {
     UndecidedOfAll,
     Losses,
     LossesBeside,
+    PassedOver,
+    PassedOverOfAll,
     Names,
     UnreadNames,
     HeadersAhead,
@@ -44,7 +46,7 @@ static TIMES: [AtomicU64; Bound::MetricsPeers as usize + 1] =
 
 impl Bound {
     /// All of them.
-    pub const ALL: [Self; 26] = [
+    pub const ALL: [Self; 28] = [
         Self::PreludeBytes,
         Self::PreludeRejects,
         Self::Traces,
@@ -60,6 +62,8 @@ impl Bound {
         Self::UndecidedOfAll,
         Self::Losses,
         Self::LossesBeside,
+        Self::PassedOver,
+        Self::PassedOverOfAll,
         Self::Names,
         Self::UnreadNames,
         Self::HeadersAhead,
@@ -91,6 +95,8 @@ impl Bound {
             Self::UndecidedOfAll => "undecided_of_all",
             Self::Losses => "losses",
             Self::LossesBeside => "losses_beside",
+            Self::PassedOver => "passed_over",
+            Self::PassedOverOfAll => "passed_over_of_all",
             Self::Names => "names",
             Self::UnreadNames => "unread_names",
             Self::HeadersAhead => "headers_ahead",

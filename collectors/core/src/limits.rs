@@ -97,6 +97,12 @@ pub const LOSSES: usize = 8192;
 /// Losses that are looked at for one packet that goes out or is acknowledged: it cannot have the bytes of more.
 pub const LOSSES_BESIDE: usize = 128;
 
+/// Stretches of bytes of a request that a packet skipped right behind received packets without a record.
+pub const PASSED_OVER: usize = 64;
+
+/// Requests of a connection with such stretches, one for each hole.
+pub const PASSED_OVER_OF_ALL: usize = 4 * OPEN_REQUESTS;
+
 /// Names of events, as a trace writes them, that are remembered.
 pub const NAMES: usize = 512;
 
@@ -192,7 +198,7 @@ const fn limit(of: &'static str, value: u64, unit: &'static str, counted: Counte
 }
 
 /// All of them.
-pub const TABLE: [Limit; 50] = [
+pub const TABLE: [Limit; 52] = [
     limit("a record, a header field", RECORD_LIMIT as u64, "B", Reject(Skip::TooLong), "it is passed over"),
     limit("nesting", MAX_DEPTH as u64, "levels", Reject(Skip::TooDeep), "the record is passed over"),
     limit("an integer", LARGEST, "", Not, "it has no column and is kept as it was written, in `more`"),
@@ -347,6 +353,20 @@ pub const TABLE: [Limit; 50] = [
         "losses",
         Crossed(Bound::LossesBeside),
         "those of the last bytes are: repairs of others are not seen",
+    ),
+    limit(
+        "stretches of a request that packets passed over, behind received packets without a record",
+        PASSED_OVER as u64,
+        "stretches",
+        Crossed(Bound::PassedOver),
+        "what those packets brought of others is not known, should an acknowledgement of ours show that they came",
+    ),
+    limit(
+        "such requests of a connection, each counted once for each gap in the record",
+        PASSED_OVER_OF_ALL as u64,
+        "requests",
+        Crossed(Bound::PassedOverOfAll),
+        "likewise of the oldest",
     ),
     limit(
         "names of events that are remembered",

@@ -7,7 +7,7 @@ use crate::fold::attribution::trust::Slack;
 use crate::fold::cause::Interval;
 use crate::fold::recovery::holes::Hole;
 use crate::fold::recovery::packets::Chunk;
-use crate::limits::IMPUTED;
+use crate::limits::{IMPUTED, PASSED_OVER};
 use serde::{Deserialize, Serialize};
 
 /// What is imputed of a stream.
@@ -67,9 +67,6 @@ impl Missing<'_> {
         !self.is_probing && self.now_us.saturating_sub(due_us) > longest_us
     }
 }
-
-/// Byte ranges of a stream that are remembered as skipped.
-const MOST_PASSED: usize = 64;
 
 /// Default max_ack_delay (RFC 9000, 18.2), and as much again for a queue.
 const LONGEST_DELAY_US: i64 = 50_000;
@@ -141,11 +138,15 @@ impl Imputation {
     /// A chunk skips the bytes from `highest` on, in the packet right after `hole`. If the packets of the hole came
     /// after all, they brought those bytes. False when nothing is skipped, or too many ranges are remembered already.
     pub fn pass_over(&mut self, highest: u64, chunk: &Chunk, hole: &Hole) -> bool {
-        let is_passed = chunk.from > highest && self.passed.len() < MOST_PASSED;
-        if is_passed {
-            self.passed.push(PassedBytes { hole: (hole.from, hole.to), bytes: (highest, chunk.from) });
+        if chunk.from <= highest {
+            return false;
         }
-        is_passed
+        if self.passed.len() >= PASSED_OVER {
+            Bound::PassedOver.cross();
+            return false;
+        }
+        self.passed.push(PassedBytes { hole: (hole.from, hole.to), bytes: (highest, chunk.from) });
+        true
     }
 
     /// Packets of a hole did come: gives the bytes of stream `stream_id` that they brought, if all of them came.
@@ -279,6 +280,17 @@ mod tests {
         let numbers = [hole(0, 2 * IMPUTED)];
         assert_eq!(share_out((0, IMPUTED * 1_200), 1_200, &numbers).len() as u64, IMPUTED);
         assert!(crosses(Bound::Imputed, || share_out((0, IMPUTED * 1_200 + 1), 1_200, &numbers)).is_empty());
+    }
+
+    #[test]
+    fn the_stretches_that_are_remembered_are_bounded() {
+        let mut imputation = Imputation::default();
+        for number in 0..PASSED_OVER as u64 {
+            assert!(imputation.pass_over(0, &chunk(100, 200), &hole(2 * number, 2 * number)));
+        }
+        assert!(!imputation.pass_over(200, &chunk(200, 300), &hole(1_000, 1_000)), "nothing is skipped");
+        assert!(!crosses(Bound::PassedOver, || imputation.pass_over(0, &chunk(100, 200), &hole(1_000, 1_000))));
+        assert_eq!(imputation.came(4, &hole(0, 0)), Some(chunk(0, 100)));
     }
 
     #[test]

@@ -509,9 +509,14 @@ impl Requests {
 }
 
 #[cfg(test)]
+#[expect(clippy::expect_used, reason = "tests")]
 mod tests {
     use super::*;
+    use crate::crossed::crosses;
     use crate::fold::attribution::saves::Room;
+    use crate::fold::recovery::packets::Sent;
+    use crate::fold::requests::losses::Detection;
+    use crate::fold::requests::stream::Outgoing;
 
     const fn at(us: i64) -> Moment {
         Moment { us, seq: 0 }
@@ -546,6 +551,34 @@ mod tests {
         ids.iter().for_each(|id| requests.end(*id, at(5), 5, RequestEnd::Acked, &Rtt::default()));
         assert_eq!(requests.let_go(5).len(), LINGERING + 1);
         assert!(requests.is_empty() && requests.count() == 1 + LINGERING as u64);
+    }
+
+    #[test]
+    fn a_packet_without_a_record_brings_again_what_one_of_so_many_streams_lost() {
+        // Loses the data of streams, and sees that all but the last is sent again.
+        let lost = |streams: u64| {
+            let ids: Vec<u64> = (0..streams).map(|number| 4 * number).collect();
+            let mut requests = opened(&ids);
+            for id in &ids {
+                let chunk = Chunk { stream_id: *id, from: 0, to: 100, fin: false };
+                let packet = Sent { number: *id, chunk: Some(chunk), ..Sent::default() };
+                let stream = requests.streams.get_mut(id).expect("open");
+                stream.lose(&packet, &chunk, Detection { us: 10, trigger: "inferred", is_by_probe: false }, false);
+                requests.note_lost(*id);
+                if *id != 4 * (streams - 1) {
+                    let stream = requests.streams.get_mut(id).expect("open");
+                    let again = Outgoing { is_server: true, room: Room::default(), sent_before: 0, number: None };
+                    stream.send(&chunk, at(20), again, &[]);
+                }
+            }
+            requests
+        };
+        let hole = Hole { from: 9, to: 9, after_us: 30, before_us: 40, acked_us: Some(50) };
+        let most = limits::LOSSES_BESIDE as u64;
+        assert_eq!(lost(most).resend_unseen(&hole).len(), 1);
+        let mut requests = lost(most + 1);
+        assert!(crosses(Bound::LossesBeside, || requests.resend_unseen(&hole)).is_empty());
+        assert_eq!(requests.resend_unseen(&hole).len(), 1, "those that lack nothing are not looked at again");
     }
 
     #[test]

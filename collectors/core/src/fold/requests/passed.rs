@@ -1,12 +1,10 @@
 //! Which streams have bytes that a packet skipped, by the packet numbers right before it that have no record.
 
+use crate::crossed::Bound;
 use crate::fold::recovery::holes::Hole;
-use crate::limits::{OPEN_REQUESTS, PATHS};
+use crate::limits::{PASSED_OVER_OF_ALL, PATHS};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
-
-/// Holes that are remembered, of all streams together.
-const MOST: usize = 4 * OPEN_REQUESTS;
 
 /// First and last number of a hole, and a stream whose next packet after the hole skipped bytes.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -15,7 +13,8 @@ pub struct Passed(BTreeSet<(u64, u64, u64)>);
 impl Passed {
     /// A packet behind a hole passed over bytes of a stream.
     pub fn add(&mut self, hole: &Hole, stream_id: u64) {
-        if self.0.len() >= MOST {
+        if self.0.len() >= PASSED_OVER_OF_ALL {
+            Bound::PassedOverOfAll.cross();
             self.0.pop_first();
         }
         self.0.insert((hole.from, hole.to, stream_id));
@@ -42,6 +41,7 @@ impl Passed {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::crossed::crosses;
 
     const fn hole(from: u64, to: u64) -> Hole {
         Hole { from, to, after_us: 0, before_us: 0, acked_us: None }
@@ -57,5 +57,15 @@ mod tests {
         assert_eq!(passed.take(&hole(8, 9)), BTreeSet::from([0, 4]));
         assert_eq!(passed.take(&hole(5, 7)), BTreeSet::new());
         assert_eq!((passed.take(&hole(12, 12)), passed.0.len()), (BTreeSet::from([8]), 1));
+    }
+
+    #[test]
+    fn the_oldest_of_too_many_is_forgotten() {
+        let mut passed = Passed::default();
+        (0..PASSED_OVER_OF_ALL as u64).for_each(|number| passed.add(&hole(2 * number, 2 * number), 4));
+        let last = 2 * PASSED_OVER_OF_ALL as u64;
+        crosses(Bound::PassedOverOfAll, || passed.add(&hole(last, last), 4));
+        assert_eq!((passed.take(&hole(0, 0)), passed.take(&hole(last, last))), (BTreeSet::new(), BTreeSet::from([4])));
+        assert_eq!(passed.0.len(), PASSED_OVER_OF_ALL - 1);
     }
 }
