@@ -149,8 +149,8 @@ damage: setup $(QUICGO) $(NOQ) $(TQUIC) $(QUICGO_SERVER)
 # Kept in lab/truth-runs/; fails when a bar is missed. The product's intervals come out of the same run. Who ends it goes
 # on where it was. make truth FINAL=1 runs what is kept for the final check alone (lab/quiclens_lab/truth/stacks.toml), and builds TQUIC.
 truth: setup $(QUICGO) $(NOQ) $(if $(FINAL),$(TQUIC))
-	$(BIN)/quiclens-lab truth --keep --errors schema/catalogue/saves_errors.toml \
-	--stacks $(if $(FINAL),final-check,development) --resume $(MADE)/truth
+	$(BIN)/quiclens-lab truth --keep --stacks \
+	$(if $(FINAL),final-check,development --errors schema/catalogue/saves_errors.toml) --resume $(MADE)/truth
 	rm -rf $(MADE)/truth
 	$(if $(FINAL),,$(BIN)/quiclens-lab planted --keep)
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 from quiclens_lab import progress
+from quiclens_lab.errors import CannotTryError
 from quiclens_lab.machine import collector_binary, commit, kept_folder, machine
 from quiclens_lab.scenarios import SCENARIOS
 from quiclens_lab.truth import report
@@ -69,6 +70,8 @@ def jobs_for(tables: Collection[str], names: Collection[str] | None, seeds: int)
 
 def run(options: argparse.Namespace) -> dict[str, Any]:
     """Do a truth run and return its document."""
+    if options.errors and _is_final(options):
+        raise CannotTryError("--errors writes what development found: not with --stacks final-check, which judges it")
     started = time.monotonic()
     names = wanted_tables(options)
     jobs = [] if options.logs_only or _is_final(options) else list(jobs_for(names, options.scenario, options.seeds))
@@ -118,5 +121,5 @@ def _write(options: argparse.Namespace, judged: Sequence[Judged], document: dict
         folders.append(kept_folder("truth-runs"))
     for folder in folders:
         report.write(document, folder, "final-check" if _is_final(options) else "truth")
-    if options.errors and not _is_final(options):
+    if options.errors:
         write_errors(judged, options.errors)
