@@ -12,7 +12,7 @@ from quiclens_schema.store import Store
 
 from quiclens_questions import clustered, statements
 from quiclens_questions.report import ReportQuestion
-from quiclens_questions.statistics.clusters import Clusters, Places, levels, share
+from quiclens_questions.statistics.clusters import Clusters, Places, quantile_ends, share
 
 WANTED = [0.5, 0.75, 0.99]
 
@@ -152,7 +152,7 @@ def test_quantiles_and_their_intervals_are_those_of_the_samples(store: Store, as
             )
             there, median = summed(own, estimate.value), summed(own, told.quantiles[0].value)
             error = math.sqrt(quantile * (1 - quantile) * there.squares) / whole
-            for level, end in zip(levels(quantile, there, median), (estimate.low, estimate.high), strict=True):
+            for level, end in zip(quantile_ends(quantile, there, median), (estimate.low, estimate.high), strict=True):
                 if level is None:
                     assert end is None
                 else:

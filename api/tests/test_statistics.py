@@ -10,9 +10,9 @@ from quiclens_questions.statistics.clusters import (
     Clusters,
     Places,
     effective,
-    levels,
     needed,
     places,
+    quantile_ends,
     samples_needed,
     share,
 )
@@ -64,7 +64,7 @@ def value_at(samples: list[Sample], level: float) -> float:
 
 def interval(samples: list[Sample], quantile: float) -> tuple[float, float]:
     there = summed(samples, value_at(samples, quantile))
-    low, high = levels(quantile, there, summed(samples, value_at(samples, 0.5)))
+    low, high = quantile_ends(quantile, there, summed(samples, value_at(samples, 0.5)))
     return (
         -math.inf if low is None else value_at(samples, low),
         math.inf if high is None else value_at(samples, high),
@@ -176,7 +176,7 @@ def test_equal_weights_change_nothing() -> None:
 def test_few_clusters_bound_nothing() -> None:
     samples = [(place % 9, float(place), 1.0) for place in range(200)]
     assert share(summed(samples, 50)) == Estimate(51 / 200)
-    assert levels(0.5, summed(samples, 100), summed(samples, 100)) == (None, None)
+    assert quantile_ends(0.5, summed(samples, 100), summed(samples, 100)) == (None, None)
     assert [needed(each) for each in (0.5, 0.75, 0.95, 0.99)] == [10, 10, 20, 100]
     assert [samples_needed(each) for each in (0.5, 0.75, 0.95, 0.99)] == [2, 4, 20, 100]
 

@@ -14,7 +14,7 @@ from quiclens_schema.store import Store
 from quiclens_questions.failure import CannotRun
 from quiclens_questions.report import ReportQuestion
 from quiclens_questions.statements import ask
-from quiclens_questions.statistics.clusters import Clusters, Places, levels, samples_needed, share
+from quiclens_questions.statistics.clusters import Clusters, Places, quantile_ends, samples_needed, share
 from quiclens_questions.statistics.estimates import Estimate
 
 GROUPS_HELD_AT_MOST = 1_000_000
@@ -131,7 +131,7 @@ def _estimates(group: Row, quantiles: Sequence[float], wanted: Sequence[float]) 
             yield Estimate(None)
             continue
         cut = wanted.index(quantile)
-        ends = levels(quantile, _clusters(group, cut), median)
+        ends = quantile_ends(quantile, _clusters(group, cut), median)
         value = group["cuts"][cut]
         low, high = (None if each is None else known.value(each) for each in ends)
         # Among equal values the ends lie between them, and the value is one of them.

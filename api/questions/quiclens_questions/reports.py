@@ -1,4 +1,7 @@
-"""Every report by its name: what it answers, of which columns it can be asked, and which options it takes."""
+"""Every report by its name: what it answers, of which columns it can be asked, and which options it takes.
+
+How a terminal shows each: `VIEWS` of quiclens_command_line/commands/report.py.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

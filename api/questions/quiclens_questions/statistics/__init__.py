@@ -3,9 +3,12 @@
 
 | module | |
 |---|---|
-| `clusters` | in every report: the interval of a quantile (`levels`, `places`), of a share; samples in clusters |
+| `clusters` | the interval of a quantile (`quantile_ends`, `places`) and of a share; samples in clusters |
 | `estimates` | the type of a value with its interval; differences, ratios, Wilson's share |
 | `rates` | how many a second, minutes as the clusters |
+| `ratios` | a share of a sum, such as of time |
+| `changes` | when a share became larger, with the interval of that moment |
+| `splits` | whether one part of a group differs from the rest |
 | `kept` | sums and ratios of events of which chance kept some |
 | `distributions` | the level, 95 % (`Z95`, `BEYOND`), and scipy's distributions |
 

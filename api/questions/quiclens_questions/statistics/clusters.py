@@ -39,7 +39,7 @@ from quiclens_questions.statistics.estimates import Estimate, wilson
 CLUSTERS_AT_LEAST = 10
 """With fewer, nothing is known of how they differ."""
 _ROUNDING = 1e-9
-_BEYOND_AT_LEAST = 1.0
+_EXPECTED_OUTSIDE = 1.0
 """Independent samples' worth of samples that a quantile must have beyond it, on either side."""
 
 
@@ -129,10 +129,10 @@ def needed(quantile: float) -> int:
 
 def samples_needed(quantile: float) -> int:
     """How many samples a quantile takes at least to be worth telling."""
-    return math.ceil(round(_BEYOND_AT_LEAST / min(quantile, 1 - quantile), 6))
+    return math.ceil(round(_EXPECTED_OUTSIDE / min(quantile, 1 - quantile), 6))
 
 
-def levels(quantile: float, there: Clusters, median: Clusters) -> tuple[float | None, float | None]:
+def quantile_ends(quantile: float, there: Clusters, median: Clusters) -> tuple[float | None, float | None]:
     """Which shares of the samples' weight lie up to the two ends of a quantile's interval; an end is None where no
     sample bounds it, both where there are too few clusters.
 

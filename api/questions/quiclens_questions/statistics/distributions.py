@@ -5,7 +5,7 @@ import math
 from functools import cache, lru_cache
 from types import ModuleType
 
-# Every interval is a 95 % one: these two alone say so.
+# Every interval is a 95 % one: these two alone say so, but for that of a moment (`WITHIN` of changes.py).
 Z95 = 1.959963984540054
 BEYOND = 0.025  # the chance that what is estimated lies beyond one end
 
