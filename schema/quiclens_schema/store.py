@@ -387,9 +387,10 @@ class _Borrowed:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        # The password may have changed: the next handle reads it again.
+        # The password may have changed: the next handle reads it again. What an embedded statement had answered before it
+        # failed, or was stopped, stands before the answer to the next statement of its handle (chdb 26.9).
         is_refused = isinstance(error, ClickHouseError) and getattr(error, "code", None) in NOT_LET_IN
-        if is_refused:
+        if is_refused or (error is not None and self._store.is_embedded):
             self._client.close()
         else:
             self._store._life.give_back(self._client)

@@ -104,6 +104,39 @@ def test_threads_query_side_by_side(store: Store) -> None:
     assert list(answers) == [(n,) for n in range(50)]
 
 
+@pytest.mark.parametrize(
+    "failing",
+    [
+        "SELECT number, throwIf(number = 200000) FROM numbers(300000)",
+        "SELECT number FROM numbers(3000000) SETTINGS max_result_rows = 5000, result_overflow_mode = 'throw'",
+    ],
+)
+def test_what_a_statement_answered_before_it_failed_is_not_in_the_next_answer(store: Store, failing: str) -> None:
+    for _ in range(3):
+        with pytest.raises(StoreError):
+            store.query(failing, settings={"max_block_size": 1000, "max_threads": 1})
+        answer = store.query("SELECT 1 AS one")
+        assert (answer.columns, answer.rows) == (("one",), [(1,)])
+
+
+def test_what_a_statement_answered_before_it_was_stopped_is_not_in_the_next_answer(store: Store) -> None:
+    """The thread that stops it waits until the engine says that it runs."""
+    text = "SELECT number, sleepEachRow(0.0002) FROM numbers(100000000)"
+    for turn in range(3):
+        mark = f"stopped-{turn}"
+        marks = {"log_comment": mark, "max_block_size": 1000, "max_threads": 1}
+        with ThreadPoolExecutor(1) as threads:
+            running = threads.submit(store.query, text, None, marks)
+            progress = f"SELECT read_rows FROM system.processes WHERE Settings['log_comment'] = '{mark}'"
+            while not any(rows > 3000 for (rows,) in store.query(progress).rows):
+                assert not running.done()
+            store.command(f"KILL QUERY WHERE Settings['log_comment'] = '{mark}' ASYNC")
+            with pytest.raises(StoreError):
+                running.result()
+        answer = store.query("SELECT 1 AS one")
+        assert (answer.columns, answer.rows) == (("one",), [(1,)])
+
+
 def test_settings_of_one_query_do_not_leak_into_the_next(store: Store) -> None:
     asked = "SELECT toString(getSetting('max_block_size'))"
     usual = store.query(asked).one()
