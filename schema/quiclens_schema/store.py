@@ -387,8 +387,8 @@ class _Borrowed:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        # The password may have changed: the next handle reads it again. What an embedded statement had answered before it
-        # failed, or was stopped, stands before the answer to the next statement of its handle (chdb 26.9).
+        # The password may have changed: the next handle reads it again. And what an embedded statement had answered
+        # before it failed, or was stopped, stands before the next answer of its handle (chdb 26.9).
         is_refused = isinstance(error, ClickHouseError) and getattr(error, "code", None) in NOT_LET_IN
         if is_refused or (error is not None and self._store.is_embedded):
             self._client.close()
