@@ -30,6 +30,8 @@ QUICGO_SERVER := target/quicgo-server
 QUICGO_VERSIONS := $(patsubst lab/quicgo/versions/%.mod,target/quicgo-server-%,$(wildcard lab/quicgo/versions/v*.mod))
 # What `make faults` is asked without more.
 FAULTS ?= --schedules 10
+# The runs of noq and TQUIC that `make damage` damages.
+DAMAGED := --seeds 1-10 --scripts constant,shallow,deep,jitter,drop-and-back
 QUICGO_TESTED := target/quicgo-server-v0.40.1 target/quicgo-server-v0.52.0
 NOQ := target/noq/release/noq-traces
 TQUIC := target/tquic/release/tquic-traces
@@ -139,8 +141,8 @@ simulation: setup
 damage: setup $(QUICGO) $(NOQ) $(TQUIC) $(QUICGO_SERVER)
 	rm -rf $(MADE)/damage/logs/quic-go $(MADE)/damage/logs/noq $(MADE)/damage/logs/tquic
 	$(QUICGO) -test.run '^TestGenerate$$' -out "$(CURDIR)/$(MADE)"/damage/logs/quic-go -seeds 1-40
-	$(NOQ) --out $(MADE)/damage/logs/noq --seeds 1-10 --scripts constant,shallow,deep,jitter,drop-and-back
-	$(TQUIC) --out $(MADE)/damage/logs/tquic --seeds 1-10 --scripts constant,shallow,deep,jitter,drop-and-back
+	$(NOQ) --out $(MADE)/damage/logs/noq $(DAMAGED)
+	$(TQUIC) --out $(MADE)/damage/logs/tquic $(DAMAGED)
 	test -d $(MADE)/damage/logs/live || { rm -rf $(MADE)/damage/logs/live.new && $(BIN)/quiclens-lab live --out $(MADE)/damage/logs/live.new \
 	--server quic-go --connections 100 --requests 6 --loss 0.02 --delay-ms 60 --rate-kbps 4000 && \
 	mv $(MADE)/damage/logs/live.new $(MADE)/damage/logs/live; }

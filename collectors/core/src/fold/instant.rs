@@ -75,13 +75,14 @@ impl Instant {
 
     /// A chunk was acknowledged of a packet with data that had gone out before.
     pub fn repair(&mut self, chunk: &Chunk) {
-        self.repaired.entry(chunk.stream_id).or_default().add(chunk.from, chunk.to.max(chunk.from + 1));
+        let (from, to) = chunk.extent();
+        self.repaired.entry(chunk.stream_id).or_default().add(from, to);
     }
 
     /// Some of a chunk was.
     pub fn has_repaired(&self, chunk: &Chunk) -> bool {
-        let ranges = self.repaired.get(&chunk.stream_id);
-        ranges.is_some_and(|ranges| ranges.meets(chunk.from, chunk.to.max(chunk.from + 1)))
+        let (from, to) = chunk.extent();
+        self.repaired.get(&chunk.stream_id).is_some_and(|ranges| ranges.meets(from, to))
     }
 
     /// New data went out, and not as a probe.

@@ -12,6 +12,7 @@
 
 use super::order::WINDOW_NS;
 use crate::event::{Event, Kind, Number, Word};
+use crate::fold::recovery::range_ends::RangeEnds;
 use serde::{Deserialize, Serialize};
 
 /// Largest difference by which an inexact clock may put two ordered records out of order, ns: a millisecond for each.
@@ -52,9 +53,7 @@ pub(super) struct Clock {
     writer: RecordOrder,
     /// The last packet of ours in the file.
     sent: SentPacketTime,
-    /// Acknowledged ranges end with their last packet, and not with what follows it, as some logs write them: a range of
-    /// one packet showed it.
-    has_range_ends: bool,
+    range_ends: RangeEnds,
 }
 
 impl Default for Clock {
@@ -83,7 +82,7 @@ impl Clock {
             before_ns: 0,
             writer,
             sent: SentPacketTime::default(),
-            has_range_ends: false,
+            range_ends: RangeEnds::default(),
         }
     }
 
@@ -121,7 +120,9 @@ impl Clock {
         }
         match event.kind {
             Kind::PacketSent => self.look_at(event, at_ns),
-            Kind::PacketReceived => self.has_range_ends |= event.acked.iter().any(|(from, to)| from == to),
+            Kind::PacketReceived => {
+                event.frames_with_ranges().for_each(|(_, ranges)| self.range_ends.look(ranges, None));
+            }
             _ => {}
         }
         if at_ns < newest {
@@ -147,7 +148,8 @@ impl Clock {
         let is_before_later = before_ns.is_some_and(|before_ns| at_ns < before_ns.saturating_sub(NOISE_NS));
         let is_named = |(one, other): &(u64, u64)| {
             let (from, to) = (*one.min(other), *one.max(other));
-            (from..to).contains(&number) || (to == number && (from == to || self.has_range_ends || is_before_later))
+            (from..to).contains(&number)
+                || (to == number && (from == to || self.range_ends.are_closed() || is_before_later))
         };
         !has_path(event) && event.acked.iter().any(is_named)
     }
@@ -259,7 +261,8 @@ mod tests {
         assert!(acknowledges(&[(1, 50), (2, 100)], (2, 2), 90));
         assert!(acknowledges(&[(1, 50), (2, 100)], (2, 3), 90));
         assert!(!acknowledges(&[(1, 50), (2, 100)], (0, 2), 90), "what follows the last one may be written");
-        let clock = Clock { has_range_ends: true, ..Clock::default() };
+        let mut clock = Clock::default();
+        clock.range_ends.look(&[(5, 5)], None);
         assert!(read_acknowledgement(clock, &[(1, 50), (2, 100)], (0, 2), 90));
         assert!(!acknowledges(&[(1, 100), (2, 100)], (0, 1), 90), "a thread writes late");
         assert!(!acknowledges(&[(1, 100), (2, 100)], (0, 2), 99), "an inexact clock");

@@ -21,9 +21,15 @@ pub struct Chunk {
 }
 
 impl Chunk {
-    /// It overlaps `[from, to)`; an empty chunk (a FIN alone) counts as one byte at its offset.
+    /// Its bytes, from and to; an empty chunk (a FIN alone) counts as one byte at its offset.
+    pub fn extent(&self) -> (u64, u64) {
+        (self.from, self.to.max(self.from + 1))
+    }
+
+    /// It overlaps `[from, to)`, which counts as one byte where it is empty.
     pub fn meets(&self, from: u64, to: u64) -> bool {
-        self.from < to.max(from + 1) && from < self.to.max(self.from + 1)
+        let (own_from, own_to) = self.extent();
+        own_from < to.max(from + 1) && from < own_to
     }
 }
 

@@ -41,6 +41,11 @@ impl RangeEnds {
         }
     }
 
+    /// It is shown that ranges end with their last packet.
+    pub fn are_closed(self) -> bool {
+        self.is_settled && !self.is_after
+    }
+
     /// The last packet of a range that this log writes as `from` and `to`.
     pub fn last(self, from: u64, to: u64) -> u64 {
         if self.is_after && from < to { to - 1 } else { to }

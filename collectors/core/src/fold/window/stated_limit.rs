@@ -16,8 +16,10 @@ impl StatedLimit {
     pub fn state(&mut self, limit: u64) -> bool {
         let before = self.before.unwrap_or(0);
         let Some(known) = self.now.replace(limit) else { return false };
-        self.now = Some(if known.min(limit) < before { known.min(limit) } else { known.max(limit) });
-        known < limit && self.now == Some(limit)
+        let (least, most) = (known.min(limit), known.max(limit));
+        let counts = if least < before { least } else { most };
+        self.now = Some(counts);
+        known < counts
     }
 
     /// The log states that there is none.
