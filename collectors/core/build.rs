@@ -1,7 +1,7 @@
 //! Lists the dialect and topic files, so that a new one needs no code; makes the columns of the tables that rows are of;
 //! and tells the types of a checkpoint from others.
 
-mod columns;
+mod column_constants;
 mod fingerprint;
 
 use std::path::{Path, PathBuf};
@@ -19,8 +19,8 @@ fn main() -> io::Result<()> {
     }
     write("topics.rs", &(topics + "];\n"))?;
     let tables = toml_files("catalogue")?.into_iter().map(fs::read_to_string).collect::<io::Result<Vec<_>>>()?;
-    write("columns.rs", &columns::code(&tables)?)?;
-    println!("cargo:rerun-if-changed=columns.rs");
+    write("columns.rs", &column_constants::code(&tables)?)?;
+    println!("cargo:rerun-if-changed=column_constants.rs");
     println!("cargo:rerun-if-changed=fingerprint.rs");
     println!("cargo:rerun-if-changed=src");
     let mut definitions = Vec::new();

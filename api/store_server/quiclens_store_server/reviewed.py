@@ -2,6 +2,7 @@
 
 Each file of `reviewed_lists/` has every name that the engine knows, `+` before those that may be used. A test compares
 them with the engine's own lists, so that an upgrade which brings a new name fails until somebody has read it.
+`table_engines.txt` is for that test alone: no statement over HTTP makes a table.
 """
 
 from collections.abc import Mapping

@@ -219,7 +219,7 @@ impl Catalogue {
         }
         let mut events = FxHashMap::default();
         for spec in file.event {
-            let known = KnownEvent { kind: kind_of(&spec.name), name: spec.name.clone().into() };
+            let known = KnownEvent { kind: event_kind(&spec.name), name: spec.name.clone().into() };
             for name in spec.seen.iter().chain([&spec.name]) {
                 events.insert(name.as_bytes().into(), known.clone());
             }
@@ -326,7 +326,7 @@ impl Objects {
     }
 }
 
-fn kind_of(name: &str) -> Kind {
+fn event_kind(name: &str) -> Kind {
     match name {
         "quic:packet_sent" => Kind::PacketSent,
         "quic:packet_received" => Kind::PacketReceived,

@@ -84,7 +84,7 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// A request's row decides.
+    /// A request's row decides. `failed_request.sql` of the ingest part is the same condition on stored requests.
     fn takes_request(&self, row: &Row<Streams>) -> bool {
         self.slow_us.is_some_and(|slow_us| row.whole(streams::DURATION_US) > slow_us)
             || self.failed && (row.whole(streams::STATUS) >= 500 || row.text(streams::END_IS) == Some("reset"))

@@ -1,4 +1,5 @@
-//! Received packets: dispatches each frame to the fold's types; above all acknowledgements and losses.
+//! Received packets: dispatches each frame to the fold's types; above all acknowledgements and losses. What a frame does
+//! that comes and that goes (a reset) stands here too.
 
 use crate::event::{Event, Frame, FrameNumber, Number, Word};
 use crate::fold::Fold;

@@ -86,7 +86,7 @@ pub struct Stream {
     is_start_inferred: bool,
     /// None while it is open.
     end: Option<RequestEnd>,
-    /// Ended with both sides finished.
+    /// It ended within the trace, by a reset too.
     is_complete: bool,
     /// The application queued the end (rows without frames).
     is_end_queued: bool,
@@ -720,7 +720,7 @@ impl Stream {
         self.marks.end_us.saturating_add(crate::fold::TURN_US) < now_us
     }
 
-    /// Ended with both sides finished.
+    /// It ended within the trace, by a reset too.
     pub fn is_complete(&self) -> bool {
         self.is_complete
     }

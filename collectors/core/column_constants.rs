@@ -54,7 +54,7 @@ fn module(code: &mut String, table: &TableText) -> Result<(), String> {
     )
     .map_err(put)?;
     for (at, ColumnText { name, kind, doc }) in table.columns.iter().enumerate() {
-        let kind = kind_of(kind).ok_or_else(|| format!("{}.{name}: no kind of cell for {kind}", table.name))?;
+        let kind = cell_kind(kind).ok_or_else(|| format!("{}.{name}: no kind of cell for {kind}", table.name))?;
         let (doc, name) = (if doc.is_empty() { name } else { doc }, name.to_uppercase());
         let doc = format!("{doc:?}");
         writeln!(code, "    #[doc = {doc}]\n    pub const {name}: TableColumn<{row}, {kind}> = TableColumn::at({at});")
@@ -65,10 +65,10 @@ fn module(code: &mut String, table: &TableText) -> Result<(), String> {
 }
 
 /// What cells of a column of this ClickHouse type hold.
-fn kind_of(kind: &str) -> Option<String> {
+fn cell_kind(kind: &str) -> Option<String> {
     let kind = kind.strip_prefix("LowCardinality(").and_then(|inner| inner.strip_suffix(')')).unwrap_or(kind);
     if let Some(inner) = kind.strip_prefix("Nullable(").and_then(|inner| inner.strip_suffix(')')) {
-        return Some(format!("Nullable<{}>", kind_of(inner)?));
+        return Some(format!("Nullable<{}>", cell_kind(inner)?));
     }
     let held = match kind {
         "String" => "Text",
