@@ -157,7 +157,6 @@ def commands(run: Run, served: Served) -> dict[str, str]:
         ["failed"],
         ["status"],
         ["audit"],
-        ["watch"],
         ["triage"],
         *(["report", each] for each in ("tail", "rtt", "loss")),
     ]

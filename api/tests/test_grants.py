@@ -58,7 +58,7 @@ WORK: dict[str, list[list[str]]] = {
     "ingest": [["load", *map(str, LOGS), "--requests", str(LINES)], ["link"]],
     "retention": [["retention", "--keep-events", "1", "--keep-summaries", "1", "--max-disk-gb", "0.000001"]],
     "erase": [["erase", "--where", "protocol=h3", "--yes"]],
-    "read": [["status"], ["slow"], ["report", "tail"], ["audit"], ["watch"], ["triage"]],
+    "read": [["status"], ["slow"], ["report", "tail"], ["audit"], ["triage"]],
 }
 
 

@@ -113,7 +113,6 @@ COMMANDS = (
     ["audit"],
     ["triage"],
     ["triage", "--markdown", "--where", f"carrier={HOSTILE}acme"],
-    ["watch", "--until", "2026-11-20T12:00:00Z", "--window", "2h"],
     ["report", HOSTILE],
     ["explain", HOSTILE],
     ["export", HOSTILE, "-o", "x.qlog"],

@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[2]
 README = ROOT / "api" / "README.md"
 _SHOWN = left_to("quiclens")
 # What needs no argument is run as it stands; of the others a sentence says the name alone, or that of an option.
-_ALONE = ("slow", "triage", "watch", "failed", "status", "audit", "migrate", "retention")
+_ALONE = ("slow", "triage", "failed", "status", "audit", "migrate", "retention")
 # What reads or changes files and stores is run in a folder that has what the documents speak of.
 _IN_A_FOLDER = ("load", "lines", "check", "export", "migrate", "erase", "retention")
 # What a document's words stand for in that folder. The store is the folder's, wherever the document has it.

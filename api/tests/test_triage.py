@@ -26,7 +26,7 @@ INSERT INTO request_versions
     (request_id, started_hour, started_at, connection_id, user_hash, source, link, coverage, weight, trace_weight,
      complete, duration_us, end_is, carrier, city, pop, server, server_release, protocol, path, network_type,
      app_version, status,
-     cwnd_blocked_us, network_us, top_cause)
+     cwnd_blocked_us, network_us, top_cause, packets_lost, handshake_us, loss_recovery_us)
 WITH
     number AS n,
     toDateTime64({ends:DateTime('UTC')}, 6, 'UTC') - toIntervalSecond({hours:UInt32} * 3600)
@@ -63,14 +63,17 @@ SELECT
     pop_name,
     server_name,
     if(server_name = 'edge-ams-02' AND at >= {began:DateTime('UTC')}, '2.0', '1.9'),
-    'h3',
+    if(is_hit AND OTHER, 'h2', 'h3'),
     path_name,
     'lte',
     toString(1 + three % 3),
     200,
     if(is_traced AND is_hit, took * 0.8, 0),
     if(is_traced, took - if(is_hit, took * 0.8, 0), 0),
-    'network'
+    'network',
+    if(is_traced, toUInt64(one % 40 = 1 OR is_hit AND LOST), NULL),
+    if(is_traced AND (two % 30 = 1 OR is_hit AND SHAKEN), 200, 0),
+    if(is_traced AND (three % 50 = 1 OR is_hit AND REPAIRED), 200, 0)
 FROM numbers({rows:UInt64})
 """
 INCIDENTS = {
@@ -86,6 +89,13 @@ INCIDENTS = {
     "only the tail": ("carrier_name = 'Vale DSL'", "if(intDiv(two, 10) % 15 = 0, usual_us * 30, usual_us)", "0"),
     "failures": ("pop_name = 'ams'", "usual_us", "one % 12 = 5"),
     "nothing": ("0", "usual_us", "0"),
+}
+# Users feel none of these: the duration is that of others.
+ON_THE_WAY = {
+    "lost packets": ("LOST", "city_name = 'Oslo'", {("city", "Oslo")}, "loss"),
+    "handshakes": ("SHAKEN", "carrier_name = 'Vale DSL'", {("carrier", "Vale DSL")}, "handshake"),
+    "retransmissions": ("REPAIRED", "pop_name = 'ams'", {("pop", "ams")}, "retransmission"),
+    "another protocol": ("OTHER", "carrier_name = 'Halden Mobile'", {("carrier", "Halden Mobile")}, "not_quic"),
 }
 WHO = {
     "a carrier on a server": {("carrier", "Halden Mobile"), ("server", "edge-fra-02")},
@@ -104,10 +114,19 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
         yield opened
 
 
-def planted(store: Store, name: str) -> None:
-    who, how, fails = INCIDENTS[name]
+def planted(store: Store, name: str, weight: int = 1) -> None:
+    """`weight`: of requests with a trace."""
+    happens = ""
+    if name in ON_THE_WAY:
+        happens, who, *_ = ON_THE_WAY[name]
+        how, fails = "usual_us", "0"
+    else:
+        who, how, fails = INCIDENTS[name]
     store.command("TRUNCATE TABLE request_versions")
     text = _ROWS.replace("WHO", who).replace("HOW", how).replace("FAILS", fails)
+    text = text.replace("    is_traced,\n    true,", f"    is_traced * {weight},\n    true,")
+    for mark in ("OTHER", "LOST", "SHAKEN", "REPAIRED"):
+        text = text.replace(mark, "(intDiv(one, 1000) % 3 = 1)" if mark == happens else "0")
     given = {"rows": ROWS, "hours": HOURS, "ends": f"{ENDS:%Y-%m-%d %H:%M:%S}", "began": f"{BEGAN:%Y-%m-%d %H:%M:%S}"}
     store.command(text, given)
 
@@ -130,6 +149,32 @@ def test_a_planted_incident_is_found_alone_with_who_and_since(store: Store, name
         assert finding["since_low"] <= BEGAN <= finding["since_high"], finding["sentence"]
         assert finding["since_high"] - finding["since_low"] <= timedelta(minutes=12)
         assert finding["measure"] == {"failures": "failed", "only the tail": "extreme"}.get(name, "slow")
+
+
+@pytest.mark.parametrize("name", ON_THE_WAY)
+def test_what_happens_on_the_way_is_found_where_users_feel_nothing(store: Store, name: str) -> None:
+    *_, cell, measure = ON_THE_WAY[name]
+    told = []
+    for weight in (1, 50):
+        planted(store, name, weight)
+        (finding,) = found(store, 24)["findings"]
+        assert who(finding) == cell and finding["measure"] == measure, finding["sentence"]
+        assert finding["since_low"] <= BEGAN <= finding["since_high"], finding["sentence"]
+        assert 0.3 <= finding["share_after"] <= 0.4 and finding["share_before"] < 0.05
+        told.append((finding["chance"], finding["excess"]))
+    # One traced request of fifty is worth no more than one of one.
+    assert told[0] == told[1]
+
+
+def test_what_users_feel_is_told_before_what_happens_on_the_way(store: Store) -> None:
+    planted(store, "a city")
+    store.command(
+        "INSERT INTO request_versions SELECT * REPLACE (1 AS packets_lost) FROM request_versions"
+        " WHERE city = 'Oslo' AND started_at >= {began:DateTime('UTC')} AND trace_weight > 0",
+        {"began": f"{BEGAN:%Y-%m-%d %H:%M:%S}"},
+    )
+    (finding,) = found(store, 24)["findings"]
+    assert finding["measure"] == "slow" and who(finding) == {("city", "Oslo")}
 
 
 def test_a_release_is_named_or_the_server_that_runs_it(store: Store) -> None:

@@ -8,14 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from api_ran import Run
 from quiclens_schema import store as stores
 from quiclens_schema.migrate import migrate
 from quiclens_schema.store import Store
 from scipy import stats
 from starlette.testclient import TestClient
 
-from quiclens_command_line.show.watch import watch_view
 from quiclens_questions.statements import sql
 from quiclens_questions.watch import RATE, RATE_OVER_S, SHARES, Watch, alert_sql, judged, level, watch
 from quiclens_web.api.app import create_app
@@ -196,7 +194,6 @@ def test_what_was_as_frequent_before_is_not_found_however_sure_it_is(store: Stor
     fill(store, rollup("a/b/c", {FAST: 96_600, SLOWER: 1_400}, minutes_ago=5))
     report = watch(store, Watch(NOON))
     assert report.rows == [] and report.params["tested"] == 1
-    assert "No cell has become worse, " in str(next(watch_view(report)))
 
 
 def test_of_many_cells_that_did_not_change_few_are_found(store: Store) -> None:
@@ -267,19 +264,13 @@ def test_the_alert_asks_the_same(store: Store) -> None:
     assert store.query(asked).one() == (1,)
 
 
-def test_the_api_answers_as_the_command_does(store: Store) -> None:
+def test_the_api_answers_as_the_question_does(store: Store) -> None:
     fill(store, *changed("a/b/c", 30))
     client = TestClient(create_app(ApiSettings(store)), base_url="http://127.0.0.1:8123")
     answer = client.get("/api/v1/watch", params={"until": NOON.isoformat(), "by": "carrier,city"}).json()
     assert [column["name"] for column in answer["columns"]][:3] == ["carrier", "city", "pooled"]
     assert answer["rows"][0][:2] == ["a", "c"] and answer["samples"] == 200
-    for wrong in ({"window": "7m"}, {"baseline": "0m"}, {"by": "path"}, {"by": ""}, {"until": "0001-01-01"}):
+    too_many = "carrier,region,city,pop,protocol"
+    by = ({"by": each} for each in ("path", "", too_many))
+    for wrong in ({"window": "7m"}, {"baseline": "0m"}, *by, {"until": "0001-01-01"}):
         assert client.get("/api/v1/watch", params=wrong).status_code == 422
-
-
-def test_the_command_says_when_nothing_was_found(run: Run) -> None:
-    ran = run("watch", "--until", "2026-11-20T12:00:00Z", "--json")
-    assert ran.code == 1 and ran.document["rows"] == [] and ran.document["params"]["tested"] == 0
-    assert "No requests from" in run("watch").out
-    for words in (("--window", "4m"), ("--by", "carrier,region,city,pop,protocol"), ("--baseline", "tomorrow")):
-        assert run("watch", *words, "--json").code == 2

@@ -43,7 +43,7 @@ _PLACES = (
 )
 _EXIT_CODES = 0, 1  # done, nothing found
 _ABOUT_ALL = (
-    *(("slow",), ("slow", "--by", "carrier"), ("failed",), ("status",), ("audit",), ("watch",)),
+    *(("slow",), ("slow", "--by", "carrier"), ("failed",), ("status",), ("audit",)),
     *(("report", name) for name in REPORTS),
     *(("report", "tail", "--without", "loss_recovery"), ("report", "rtt", "--of", "requests", "--by", "protocol")),
     *(("report", "compare", "--base", "tcp"), ("report", "compare", "--between", "protocol")),

@@ -21,7 +21,6 @@ COMMANDS = (
     "report",
     "failed",
     "triage",
-    "watch",
     "check",
     "status",
     "audit",

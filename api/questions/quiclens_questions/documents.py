@@ -538,8 +538,10 @@ class TriageFinding(TypedDict):
     """Who has become worse (no condition: all), since when, how many, and what of.
 
     `since_low` and `since_high` bound the moment with 95 % confidence. `measure` is `slow` (longer than nine in ten of
-    the same kind), `very_slow` (than 99 in 100), `extreme` (than 999 in 1,000) or `failed`, with its shares; `excess`
-    is how many requests count beyond the share before. `slower_us` and the cause's means compare requests of the same
+    the same kind), `very_slow` (than 99 in 100), `extreme` (than 999 in 1,000) or `failed`; or, where users feel
+    nothing, of traced requests `handshake` (waited for one), `loss` (lost a packet) or `retransmission` (waited for
+    one), or of all `not_quic`. The shares are of that measure; `excess` is how many requests count beyond the share
+    before, of weighted ones how many they are worth. `slower_us` and the cause's means compare requests of the same
     paths.
     """
 

@@ -13,13 +13,16 @@ are those of Fisher's exact test on counts divided by the dispersion, which is t
 connections) times Pearson's over stretches before; they are multiplied by the number of comparisons (Bonferroni).
 Where a part of a description has all that became worse, it is narrowed to that; where it leaves out requests that did
 too, it is widened. What is found is left out, and the rest
-is looked at again, for at most `FINDINGS_AT_MOST` findings. They are ranked by the seconds that users lost beyond what
-the same paths took before.
+is looked at again, for at most `FINDINGS_AT_MOST` findings. Where nothing more is found that users feel, the rest is
+looked at for what happens on the way: more requests that wait for a handshake, lose packets, wait for a
+retransmission, or go over something else than QUIC. All are ranked by the seconds that users lost beyond what the same
+paths took before.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from functools import cached_property
 from itertools import combinations
 from statistics import median
 from typing import Any
@@ -32,8 +35,9 @@ from quiclens_questions.documents import TriageDocument, TriageExample, TriageFi
 from quiclens_questions.findings import design_effect
 from quiclens_questions.moment import bound
 from quiclens_questions.slow import coverage
-from quiclens_questions.statements import ask_written, together, typed
-from quiclens_questions.statistics.changes import Before, ChangePoint, change_point, dispersion_of
+from quiclens_questions.statements import ask_written, sql, together, typed
+from quiclens_questions.statistics.changes import Before, ChangePoint, Series, change_point, dispersion_of
+from quiclens_questions.triage_measures import FELT, ON_THE_WAY, Measures
 from quiclens_questions.triage_words import sentence
 from quiclens_questions.watch import BUCKET_S, RATE, RATE_OVER_S
 from quiclens_questions.where import EVERYTHING, Where
@@ -44,8 +48,6 @@ ATTRIBUTES = (
     "congestion_controller", "arm",
 )  # fmt: skip
 PAIRS = (("carrier", "city"), ("carrier", "server"), ("carrier", "pop"), ("city", "server"), ("server", "path"))
-MEASURES = ("slow", "very_slow", "extreme", "failed")
-OF = {"slow": "measured", "very_slow": "measured", "extreme": "measured", "failed": "ended"}
 SPLITS_S = (86_400, 43_200, 21_600, 10_800, 3_600, 1_800, 600, 300, 120, 60)
 BEFORE = timedelta(days=1)
 FEWEST = 20  # requests in the window that a condition must hold for
@@ -63,9 +65,10 @@ FINDINGS_AT_MOST = 3
 EXAMPLES = 3
 TIMES_MIN = 1.3  # by which a share must grow to be told
 LEVEL = RATE * BUCKET_S / RATE_OVER_S
+LEVEL_OF_EACH = LEVEL / 2
+"""Of what users feel, and of what happens on the way."""
 
 Row = dict[str, Any]
-Counts = Mapping[str, Sequence[float]]
 
 
 @dataclass(frozen=True)
@@ -131,17 +134,16 @@ def triage(store: Store, asked: Triage) -> TriageDocument:
     )
     # Nothing can be seen to begin after the newest request.
     asked = replace(asked, until=min(asked.until, (usual.newest or asked.until) + timedelta(microseconds=1)))
-    looking = _Looking(store, asked, usual)
+    known = Known()
     found: list[TriageFinding] = []
     tested = 0
-    while usual.requests and len(found) < FINDINGS_AT_MOST:
-        suspect, tests = looking.suspect()
-        tested = tested or tests
-        told = looking.judged(suspect, tests) if suspect else None
-        if suspect is None or told is None:
-            break
-        found.append(told)
-        looking.leave_out(suspect, told["since"])
+    for measures in (FELT, ON_THE_WAY):
+        if usual.requests and len(found) < FINDINGS_AT_MOST:
+            looking = _Looking(store, asked, usual, measures, known)
+            more, tests = looking.found(FINDINGS_AT_MOST - len(found))
+            found += more
+            tested += tests
+            known = looking.known
     return {
         "since": asked.since,
         "until": asked.until,
@@ -190,20 +192,42 @@ def _holds(conditions: Sequence[AttributeCondition], name: str) -> tuple[str, Ro
     return " AND ".join(texts) or "true", {f"{name}_{place}": each.value for place, each in enumerate(conditions)}
 
 
-class _Looking:
-    """Looks for one suspect after another, and judges it; what was found before is left out."""
+@dataclass(frozen=True)
+class Known:
+    """What was found before: requests that are left out, as SQL with its parameters."""
 
-    def __init__(self, store: Store, asked: Triage, usual: Usual) -> None:
-        self._store, self._question, self._usual = store, asked, usual
-        self._less, self._known = "", Row()
+    texts: tuple[str, ...] = ()
+    parameters: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    def more(self, suspect: Suspect, since: datetime) -> "Known":
+        """Without those of a suspect either."""
+        name = f"known_{len(self.texts)}"
+        holds, given = _holds(suspect.conditions, name)
+        text = f"\n    AND NOT ({holds} AND started_at >= {{{name}_since:DateTime64(6, 'UTC')}})"
+        return Known((*self.texts, text), {**self.parameters, **given, f"{name}_since": bound(since)})
+
+
+class _Looking:
+    """Looks for one suspect after another, by some measures, and judges it; what was found before is left out."""
+
+    def __init__(self, store: Store, asked: Triage, usual: Usual, measures: Measures, known: Known) -> None:
+        self._store, self._question, self._usual, self._measures = store, asked, usual, measures
+        self.known = known
         self._effects = self._design_effects()
 
-    def leave_out(self, suspect: Suspect, since: datetime) -> None:
-        """Look from now on at all requests but those of this one."""
-        name = f"known_{self._less.count('AND NOT')}"
-        holds, given = _holds(suspect.conditions, name)
-        self._less += f"\n    AND NOT ({holds} AND started_at >= {{{name}_since:DateTime64(6, 'UTC')}})"
-        self._known = self._known | given | {f"{name}_since": bound(since)}
+    def found(self, at_most: int) -> tuple[list[TriageFinding], int]:
+        """One finding after another, and how many comparisons there were the first time."""
+        found: list[TriageFinding] = []
+        tested = 0
+        while len(found) < at_most:
+            suspect, tests = self._suspect()
+            tested = tested or tests
+            told = self._judged(suspect, tests) if suspect else None
+            if suspect is None or told is None:
+                break
+            found.append(told)
+            self.known = self.known.more(suspect, told["since"])
+        return found, tested
 
     def _ask(self, name: str, marks: Mapping[str, str], parameters: Row) -> list[Row]:
         """One question about the requests of the stretch and of the day before it, but those that are left out."""
@@ -214,28 +238,26 @@ class _Looking:
             "segments": len(asked.edges) + 1,
             "every": 1,
             **self._usual.parameters,
-            **self._known,
+            **self.known.parameters,
             **parameters,
         }
-        return ask_written(self._store, name, asked.where, marks, given, self._less).dicts()
+        written = {"requests": sql(self._measures.requests), **self._measures.marks, **marks}
+        return ask_written(self._store, name, asked.where, written, given, "".join(self.known.texts)).dicts()
 
     def _design_effects(self) -> dict[str, float]:
         """The middle one of three thirds of the time: what became worse for some users in one of them does not
         count."""
         oldest, newest = self._usual.oldest, self._usual.newest
         if oldest is None or newest is None:
-            return dict.fromkeys(MEASURES, 1.0)
+            return dict.fromkeys(self._measures.names, 1.0)
         given = {"oldest": bound(oldest), "newest": bound(newest), "users_every": self._usual.every}
         rows = self._ask("triage_clusters", {}, given)
-        slow = median(
-            design_effect(row["requests"], row["slow"], row["slow_ss"], row["slow_sn"], row["nn"]) for row in rows
-        )
-        failed = median(
-            design_effect(row["ended"], row["failed"], row["failed_ss"], row["failed_sn"], row["ee"]) for row in rows
-        )
-        return {**dict.fromkeys(MEASURES, slow), "failed": failed}
+        own = {
+            name: median(_design_effect(row, place) for row in rows) for place, name in enumerate(self._measures.names)
+        }
+        return {each.name: own[each.like] for each in self._measures.every}
 
-    def suspect(self) -> tuple[Suspect | None, int]:
+    def _suspect(self) -> tuple[Suspect | None, int]:
         """The description with the largest gain, and how many comparisons there were."""
         sets = [(each,) for each in ATTRIBUTES] + list(PAIRS)
         marks = {
@@ -258,19 +280,20 @@ class _Looking:
         conditions = list(picked.values())
         texts = [f"toUInt32({each.sql(f'mask_{place}')}) * {1 << place}" for place, each in enumerate(conditions)]
         values = {f"mask_{place}": each.value for place, each in enumerate(conditions)}
-        counted = Masks(conditions, self._ask("triage_masks", {"mask": " + ".join(texts)}, values))
         edges = len(self._question.edges)
-        tests = (rows[0]["groups"] + 2 ** len(conditions)) * edges * len(MEASURES)
-        return counted.best(edges + 1, self._effects), tests
+        rows_of_masks = self._ask("triage_masks", {"mask": " + ".join(texts)}, values)
+        counted = Masks(conditions, rows_of_masks, self._measures, edges + 1, self._effects)
+        tests = (rows[0]["groups"] + 2 ** len(conditions)) * edges * len(self._measures.every)
+        return counted.best(), tests
 
-    def judged(self, suspect: Suspect, tests: int) -> TriageFinding | None:
+    def _judged(self, suspect: Suspect, tests: int) -> TriageFinding | None:
         """What is told of a suspect, or None where chance, or how much its own minutes vary, explains it."""
         effect = self._effects[suspect.measure]
-        if suspect.counts.chance(effect) * tests > LEVEL:
+        if suspect.counts.chance(effect) * tests > LEVEL_OF_EACH:
             return None
         holds, given = _holds(suspect.conditions, "holds")
         minutes = self._ask("triage_minutes", {"holds": holds}, given)
-        hits, of = [row[suspect.measure] for row in minutes], [row[OF[suspect.measure]] for row in minutes]
+        hits, of = self._measures.series(minutes, suspect.measure).scaled()
         begin = self._question.since.replace(second=0, microsecond=0)
         first = max(1, sum(row["minute"] < begin for row in minutes))
         point = change_point(hits, of, effect, first)
@@ -278,7 +301,7 @@ class _Looking:
             return None
         dispersion = effect * _dispersion_before(hits, of, point)
         chance = min(1.0, point.counts.chance(dispersion) * tests)
-        if chance > LEVEL or point.counts.share_after < TIMES_MIN * point.counts.share:
+        if chance > LEVEL_OF_EACH or point.counts.share_after < TIMES_MIN * point.counts.share:
             return None
         point = change_point(hits, of, dispersion, first) or point
         since = minutes[point.place]["minute"]
@@ -286,7 +309,12 @@ class _Looking:
         paths = self._ask("triage_affected", {"holds": holds}, {**given, **began})
         slower = _slower(paths)
         cause, before_us, after_us = _cause(paths)
-        marks = {"holds": holds, "cause": f"{cause}_us" if cause else "ifNull(duration_us, 0)"}
+        measure = self._measures[suspect.measure]
+        marks = {
+            "holds": holds,
+            "counts": f"({measure.of} AND {measure.hit})",
+            "cause": f"{cause}_us" if cause else "ifNull(duration_us, 0)",
+        }
         examples = self._ask("triage_examples", marks, {**given, **began, "limit": EXAMPLES})
         some = paths[0]
         told: TriageFinding = {
@@ -325,14 +353,26 @@ def _grouping(members: Sequence[str]) -> int:
     return sum(1 << (count - 1 - at) for at, name in enumerate(ATTRIBUTES) if name not in members)
 
 
+def _design_effect(row: Row, place: int) -> float:
+    """Of the measure at this place. Sums of weights are made those of as many requests as they are worth."""
+    worth = Series([row["hits"][place]], [row["of"][place]], [row["squares"][place]]).worth
+    once = (worth * row[name][place] for name in ("of", "hits"))
+    squared = (worth * worth * row[name][place] for name in ("hits_hits", "hits_of", "of_of"))
+    return design_effect(*once, *squared)
+
+
 @dataclass(frozen=True)
 class Masks:
-    """How many requests of each segment of time meet which of some conditions, and how many of them count."""
+    """How many requests of each of so many segments of time meet which of some conditions, and how many of them count;
+    `effects` are the design effects of the measures."""
 
     conditions: Sequence[AttributeCondition]
     rows: Sequence[Row]
+    measures: Measures
+    segments: int
+    effects: Mapping[str, float]
 
-    def best(self, segments: int, effects: Mapping[str, float]) -> Suspect | None:
+    def best(self) -> Suspect | None:
         """Of all descriptions of up to three conditions, and of all requests, the one with the largest gain; or a wider
         one, where those that it has besides became worse too."""
         best: tuple[float, Suspect, int] | None = None
@@ -341,90 +381,91 @@ class Masks:
                 if len({self.conditions[place].attribute for place in chosen}) < size:
                     continue
                 bits = sum(1 << place for place in chosen)
-                counts = self._counts(bits, segments)
-                for suspect in _changes(self._named(bits), counts, effects):
+                for suspect in self._changes(bits):
                     gain = suspect.gain - WORTH * size
                     if gain > 0 and (best is None or gain > best[0]):
                         best = gain, suspect, bits
-        if best is None:
-            return None
-        narrow, bits = self._narrowed(*self._leaner(best[1], best[2], segments), segments, effects)
-        return self._widened(narrow, bits, segments, effects)
+        return self._widened(*self._narrowed(*self._leaner(best[1], best[2]))) if best else None
 
-    def _leaner(self, suspect: Suspect, bits: int, segments: int) -> tuple[Suspect, int]:
+    def _changes(self, bits: int) -> Iterator[Suspect]:
+        """Of each measure and each edge, where its share grew."""
+        for measure, series in self._counted(bits).items():
+            for at in range(1, self.segments):
+                change = series.at(at)
+                if change.of_after >= FEWEST and change.share_after >= TIMES_MIN * change.share:
+                    yield self._suspect(bits, measure, at - 1, change)
+
+    def _suspect(self, bits: int, measure: str, edge: int, counts: Before) -> Suspect:
+        return Suspect(self._named(bits), measure, edge, counts, counts.gain(self.effects[measure]))
+
+    def _leaner(self, suspect: Suspect, bits: int) -> tuple[Suspect, int]:
         """Without conditions that leave nothing out, as the place of a server does beside the server."""
         for place in range(len(self.conditions)):
             lean = bits & ~(1 << place)
-            if lean != bits and self._counts(lean, segments) == self._counts(bits, segments):
-                return self._leaner(replace(suspect, conditions=self._named(lean)), lean, segments)
+            if lean != bits and self._counted(lean) == self._counted(bits):
+                return self._leaner(replace(suspect, conditions=self._named(lean)), lean)
         return suspect, bits
 
-    def _narrowed(
-        self, suspect: Suspect, bits: int, segments: int, effects: Mapping[str, float]
-    ) -> tuple[Suspect, int]:
+    def _narrowed(self, suspect: Suspect, bits: int) -> tuple[Suspect, int]:
         """With a condition more, where all that became worse meets it: of what counts now alone, as failures may,
         every description that holds for it gains the same."""
+        measure, effect, at = suspect.measure, self.effects[suspect.measure], suspect.edge + 1
+        whole = self._series(bits, measure)
         found: list[tuple[float, Suspect, int]] = []
         for place in range(len(self.conditions)):
             narrow_bits = bits | 1 << place
             if narrow_bits == bits or narrow_bits.bit_count() > CONDITIONS_AT_MOST:
                 continue
-            part = self._change(narrow_bits, suspect, segments)
-            rest = suspect.counts.less(part)
-            is_whole = part.excess >= 0.9 * suspect.counts.excess and rest.gain(effects[suspect.measure]) < NOT_WORSE
-            if is_whole and suspect.counts.chance_of_part(part, effects[suspect.measure]) < LEVEL:
-                gain = part.gain(effects[suspect.measure])
-                narrow = Suspect(self._named(narrow_bits), suspect.measure, suspect.edge, part, gain)
-                found.append((part.share_after, narrow, narrow_bits))
+            part = self._series(narrow_bits, measure)
+            rest, alike = whole.less(part).at(at), part.at(at, whole.worth)
+            is_whole = alike.excess >= 0.9 * suspect.counts.excess and rest.gain(effect) < NOT_WORSE
+            if is_whole and suspect.counts.chance_of_part(alike, effect) < LEVEL_OF_EACH:
+                narrow = self._suspect(narrow_bits, measure, suspect.edge, part.at(at))
+                found.append((narrow.counts.share_after, narrow, narrow_bits))
         if not found:
             return suspect, bits
         _, narrow, narrow_bits = max(found, key=lambda each: each[0])
-        return self._narrowed(*self._leaner(narrow, narrow_bits, segments), segments, effects)
+        return self._narrowed(*self._leaner(narrow, narrow_bits))
 
-    def _widened(self, suspect: Suspect, bits: int, segments: int, effects: Mapping[str, float]) -> Suspect:
+    def _widened(self, suspect: Suspect, bits: int) -> Suspect:
         """Without a condition where those that it leaves out became worse too."""
+        measure, at = suspect.measure, suspect.edge + 1
         for place in range(len(self.conditions)):
             wide_bits = bits & ~(1 << place)
             if wide_bits == bits:
                 continue
-            wide = self._change(wide_bits, suspect, segments)
-            if wide.less(suspect.counts).gain(effects[suspect.measure]) >= ALSO_WORSE:
-                gain = wide.gain(effects[suspect.measure])
-                whole = Suspect(self._named(wide_bits), suspect.measure, suspect.edge, wide, gain)
-                return self._widened(whole, wide_bits, segments, effects)
+            wide = self._series(wide_bits, measure)
+            if wide.less(self._series(bits, measure)).at(at).gain(self.effects[measure]) >= ALSO_WORSE:
+                return self._widened(self._suspect(wide_bits, measure, suspect.edge, wide.at(at)), wide_bits)
         return suspect
-
-    def _change(self, bits: int, like: Suspect, segments: int) -> Before:
-        """The same measure at the same edge, of another description."""
-        counts = self._counts(bits, segments)
-        return _at(counts[like.measure], counts[OF[like.measure]], like.edge + 1)
 
     def _named(self, bits: int) -> tuple[AttributeCondition, ...]:
         return tuple(each for place, each in enumerate(self.conditions) if bits >> place & 1)
 
-    def _counts(self, bits: int, segments: int) -> dict[str, list[float]]:
-        totals = {name: [0.0] * segments for name in ("measured", "slow", "very_slow", "extreme", "ended", "failed")}
+    def _counted(self, bits: int) -> dict[str, Series]:
+        """Of each measure, by segment, the requests that meet these conditions."""
+        return {name: self._series(bits, name) for name in self.measures.names}
+
+    def _series(self, bits: int, measure: str) -> Series:
+        met = [series for mask, series in self._by_mask[measure].items() if mask & bits == bits]
+        return Series.sum_of(met, self.segments)
+
+    @cached_property
+    def _by_mask(self) -> Mapping[str, Mapping[int, Series]]:
+        """Of each measure, by segment, the requests that meet the same conditions."""
+        of_masks: dict[int, list[Row]] = {}
         for row in self.rows:
-            if row["mask"] & bits == bits:
-                for name, total in totals.items():
-                    total[row["segment"]] += row[name]
-        return totals
-
-
-def _changes(
-    conditions: tuple[AttributeCondition, ...], counts: Mapping[str, Sequence[float]], effects: Mapping[str, float]
-) -> Iterator[Suspect]:
-    """Of each measure and each edge, where its share grew."""
-    for measure in MEASURES:
-        hits, of = counts[measure], counts[OF[measure]]
-        for at in range(1, len(of)):
-            change = _at(hits, of, at)
-            if change.of_after >= FEWEST and change.share_after >= TIMES_MIN * change.share:
-                yield Suspect(conditions, measure, at - 1, change, change.gain(effects[measure]))
-
-
-def _at(hits: Sequence[float], of: Sequence[float], at: int) -> Before:
-    return Before(sum(hits[:at]), sum(of[:at]), sum(hits[at:]), sum(of[at:]))
+            of_masks.setdefault(row["mask"], []).append(row)
+        empty = {"hits": [0.0] * len(self.measures.every)}
+        empty |= dict.fromkeys(("of", "squares"), empty["hits"])
+        whole = {
+            mask: [next((row for row in rows if row["segment"] == at), empty) for at in range(self.segments)]
+            for mask, rows in of_masks.items()
+        }
+        return {
+            name: {mask: self.measures.series(rows, name) for mask, rows in whole.items()}
+            for name in self.measures.names
+        }
 
 
 def _dispersion_before(hits: Sequence[float], of: Sequence[float], point: ChangePoint) -> float:

@@ -14,6 +14,10 @@ _MEASURES = {
     "very_slow": "take longer than 99 in 100 of their kind usually do",
     "extreme": "take longer than 999 in 1,000 of their kind usually do",
     "failed": "fail",
+    "handshake": "of those traced wait for a handshake",
+    "loss": "of those traced lose a packet",
+    "retransmission": "of those traced wait for a retransmission",
+    "not_quic": "go over something else than QUIC",
 }
 
 

@@ -1,4 +1,4 @@
-"""`watch`: cells that have just become worse, and that chance alone would hardly have found in a week.
+"""`/api/v1/watch`: cells that have just become worse, and that chance alone would hardly have found in a week.
 
 The whole test is one statement, queries/watch.sql, which Grafana's alert rule asks too. It has no state: the answer
 for a window depends on the rollups of the window and its baseline alone, so that it is the same after a restart.

@@ -1,4 +1,4 @@
-"""What `watch` is asked, on the command line and in a URL, read by the same rules."""
+"""What `/api/v1/watch` is asked, read by the rules of the command line's options."""
 
 from datetime import datetime
 

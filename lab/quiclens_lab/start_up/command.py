@@ -98,7 +98,6 @@ def asked(store: str, folder: Path) -> dict[str, StartUpCommand]:
         "export": StartUpCommand(("export", "a1b2c3d4e5f60718", "--output", str(folder / "out.qlog"), *of)),
         "report": StartUpCommand(("report", "tail", *of)),
         "failed": StartUpCommand(("failed", *of)),
-        "watch": StartUpCommand(("watch", *of)),
         "triage": StartUpCommand(("triage", *of)),
         "check": StartUpCommand(("check", str(_log()))),
         "status": StartUpCommand(("status", *of)),

@@ -1,34 +1,29 @@
--- One row is one third of the time from the first request to the last: how unevenly slow requests, and failed ones, fall on
--- users, else connections, in the sums of `design_effect` (findings.py): those of one user of so many.
+-- One row is one third of the time from the first request to the last: how unevenly requests that count fall on users, else
+-- connections, in the sums of `design_effect` (findings.py), each an array by measure: those of one user of so many.
 WITH
     {oldest:DateTime64(6, 'UTC')} AS oldest,
     {newest:DateTime64(6, 'UTC')} AS newest
 SELECT
     third,
-    sum(n) AS requests,
-    sum(k) AS slow,
-    sum(k * k) AS slow_ss,
-    sum(k * n) AS slow_sn,
-    sum(n * n) AS nn,
-    sum(e) AS ended,
-    sum(f) AS failed,
-    sum(f * f) AS failed_ss,
-    sum(f * e) AS failed_sn,
-    sum(e * e) AS ee
+    sumForEach(k) AS hits,
+    sumForEach(n) AS of,
+    sumForEach(nn) AS squares,
+    sumForEach(arrayMap(hits -> hits * hits, k)) AS hits_hits,
+    sumForEach(arrayMap((hits, of) -> hits * of, k, n)) AS hits_of,
+    sumForEach(arrayMap(of -> of * of, n)) AS of_of
 FROM
 (
     SELECT
         third,
-        toFloat64(countIf(is_measured)) AS n,
-        toFloat64(countIf(is_slow)) AS k,
-        toFloat64(countIf(complete)) AS e,
-        toFloat64(countIf(is_failed)) AS f
+        [/* hits */] AS k,
+        [/* of */] AS n,
+        [/* squares */] AS nn
     FROM
     (
         SELECT
             *,
             (/* triage_third.sql */) AS third
-        FROM (/* triage_requests.sql */)
+        FROM (/* requests */)
     )
     WHERE cityHash64(coalesce(user_hash, connection_id, request_id)) % {users_every:UInt32} = 0
     GROUP BY

@@ -1,13 +1,10 @@
--- One row is one minute of the requests that meet the conditions of a finding: how many there are, and how many count.
+-- One row is one minute of the requests that meet the conditions of a finding: the sums of each measure.
 SELECT
     toStartOfMinute(assumeNotNull(started_at)) AS minute,
-    toFloat64(sumIf(stands_for, is_measured)) AS measured,
-    toFloat64(countIf(is_slow)) AS slow,
-    toFloat64(countIf(is_very_slow)) AS very_slow,
-    toFloat64(countIf(is_extreme)) AS extreme,
-    toFloat64(sumIf(stands_for, complete)) AS ended,
-    toFloat64(countIf(is_failed)) AS failed
-FROM (/* triage_requests.sql */)
+    [/* hits */] AS hits,
+    [/* of */] AS of,
+    [/* squares */] AS squares
+FROM (/* requests */)
 WHERE (/* holds */)
 GROUP BY minute
 ORDER BY minute

@@ -1,44 +1,51 @@
 -- One row is one value of one attribute, or a pair of them, of which enough requests are in the window. Those come first that
--- became worse most at the beginning of a segment, in one of the shares (of measured ones slow, very slow, and extreme; of those that
--- ended failed): `gain` is Pearson's chi-square of the share after it against that before, of few
--- with a variance of 1 at least.
+-- became worse most at the beginning of a segment, in one of the measures: `gain` is Pearson's chi-square of the share after it
+-- against that before, of few with a variance of 1 at least. Requests with weights are as many as they are worth.
 SELECT
     place,
     values,
     count() OVER () AS groups,
     arrayMax(arrayFlatten(arrayMap(
-        (hits, of) -> arrayMap(
+        (hits, of, worth) -> arrayMap(
             at -> if(
                 (arraySum(arraySlice(of, 1, at)) AS of_before) > 0
                     AND (arraySum(arraySlice(of, at + 1)) AS of_after) > 0
                     AND (arraySum(arraySlice(hits, at + 1)) AS hits_after) / of_after > (arraySum(arraySlice(hits, 1, at)) AS hits_before) / of_before,
-                pow(hits_after - of_after * (hits_before + hits_after) / (of_before + of_after), 2)
-                    / greatest(1, of_after * of_before / (of_before + of_after) * (hits_before + hits_after) / (of_before + of_after)),
+                pow(worth * (hits_after - of_after * (hits_before + hits_after) / (of_before + of_after)), 2)
+                    / greatest(1, worth * of_after * of_before / (of_before + of_after) * (hits_before + hits_after) / (of_before + of_after)),
                 0
             ),
             range(1, length(of))
         ),
-        [slow, very_slow, extreme, failed],
-        [measured, measured, measured, ended]
+        hits_of_measures,
+        of_measures,
+        arrayMap((n, nn) -> if(nn > 0, n / nn, 0), sums, sums_of_squares)
     ))) AS gain
 FROM
 (
     SELECT
         place,
         values,
-        arrayMap(at -> arraySum((segment, n) -> if(segment = at, n, 0), segments, counts.1), range({segments:UInt8})) AS measured,
-        arrayMap(at -> arraySum((segment, n) -> if(segment = at, n, 0), segments, counts.2), range({segments:UInt8})) AS slow,
-        arrayMap(at -> arraySum((segment, n) -> if(segment = at, n, 0), segments, counts.3), range({segments:UInt8})) AS very_slow,
-        arrayMap(at -> arraySum((segment, n) -> if(segment = at, n, 0), segments, counts.6), range({segments:UInt8})) AS extreme,
-        arrayMap(at -> arraySum((segment, n) -> if(segment = at, n, 0), segments, counts.4), range({segments:UInt8})) AS ended,
-        arrayMap(at -> arraySum((segment, n) -> if(segment = at, n, 0), segments, counts.5), range({segments:UInt8})) AS failed
+        sums,
+        sums_of_squares,
+        arrayMap(
+            measure -> arrayMap(at -> arraySum((segment, k) -> if(segment = at, k[measure], 0), segments, hits), range({segments:UInt8})),
+            arrayEnumerate(sums)
+        ) AS hits_of_measures,
+        arrayMap(
+            measure -> arrayMap(at -> arraySum((segment, n) -> if(segment = at, n[measure], 0), segments, of), range({segments:UInt8})),
+            arrayEnumerate(sums)
+        ) AS of_measures
     FROM
     (
         SELECT
             place,
             arrayMap(at -> texts[at], names) AS values,
             groupArray(segment) AS segments,
-            groupArray((toFloat64(n), toFloat64(k), toFloat64(kk), toFloat64(e), toFloat64(f), toFloat64(x))) AS counts
+            groupArray(k) AS hits,
+            groupArray(n) AS of,
+            sumForEach(n) AS sums,
+            sumForEach(nn) AS sums_of_squares
         FROM
         (
             SELECT
@@ -46,20 +53,17 @@ FROM
                 [/* members */][place] AS names,
                 [/* texts */] AS texts,
                 segment,
-                sumIf(stands_for, is_measured) AS n,
-                countIf(is_slow) AS k,
-                countIf(is_very_slow) AS kk,
-                countIf(is_extreme) AS x,
-                sumIf(stands_for, complete) AS e,
-                countIf(is_failed) AS f
-            FROM (/* triage_requests.sql */)
+                [/* hits */] AS k,
+                [/* of */] AS n,
+                [/* squares */] AS nn
+            FROM (/* requests */)
             GROUP BY GROUPING SETS (/* sets */)
         )
         WHERE arrayAll(at -> texts[at] IS NOT NULL, names)
         GROUP BY
             place,
             values
-        HAVING sumIf(n + e, segment > 0) >= {fewest:UInt32}
+        HAVING arrayMax(sumForEachIf(n, segment > 0)) >= {fewest:UInt32}
     )
 )
 ORDER BY

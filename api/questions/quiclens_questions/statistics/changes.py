@@ -49,15 +49,6 @@ class Before:
         one = _likelihood(self.hits + self.hits_after, self.of + self.of_after, whole)
         return max(0.0, two - one) / dispersion
 
-    def less(self, part: "Before") -> "Before":
-        """The rest without a part of them."""
-        return Before(
-            self.hits - part.hits,
-            self.of - part.of,
-            self.hits_after - part.hits_after,
-            self.of_after - part.of_after,
-        )
-
     def chance_of_part(self, part: "Before", dispersion: float = 1.0) -> float:
         """That so many of those that count after the moment lie in this part by accident."""
         numbers = (part.hits_after, part.of_after, self.hits_after, self.of_after)
@@ -69,6 +60,57 @@ class Before:
             return 1.0
         hits, of = self.hits + self.hits_after, self.of + self.of_after
         return hypergeometric_tail(*(each / dispersion for each in (self.hits_after, self.of_after, hits, of)))
+
+
+@dataclass(frozen=True)
+class Series:
+    """Sums of stretches of time, one after another: of requests that count, of all of them, and of the squares of their
+    weights. All are worth the effective sample size (Kish, "Survey Sampling", 11.7); with equal weights, their number.
+    """
+
+    hits: Sequence[float]
+    of: Sequence[float]
+    squares: Sequence[float]
+
+    @classmethod
+    def sum_of(cls, parts: "Sequence[Series]", length: int) -> "Series":
+        """Of several series of the same stretches, so many."""
+
+        def summed(lists: Sequence[Sequence[float]]) -> list[float]:
+            return list(map(sum, zip(*lists, strict=True))) if lists else [0.0] * length
+
+        return cls(
+            *(
+                summed(lists)
+                for lists in (
+                    [each.hits for each in parts],
+                    [each.of for each in parts],
+                    [each.squares for each in parts],
+                )
+            )
+        )
+
+    @property
+    def worth(self) -> float:
+        """Of how many independent requests one of weight 1 is worth."""
+        squares = sum(self.squares)
+        return sum(self.of) / squares if squares > 0 else 0.0
+
+    def scaled(self) -> tuple[list[float], list[float]]:
+        """How many count, and how many there are, as independent requests."""
+        worth = self.worth
+        return [each * worth for each in self.hits], [each * worth for each in self.of]
+
+    def less(self, part: "Series") -> "Series":
+        """The rest without a part of them."""
+        both = ((self.hits, part.hits), (self.of, part.of), (self.squares, part.squares))
+        return Series(*([max(0.0, one - other) for one, other in zip(*each, strict=True)] for each in both))
+
+    def at(self, place: int, worth: float | None = None) -> Before:
+        """Those of the stretches before a place, and from there on."""
+        worth = self.worth if worth is None else worth
+        sums = (sum(self.hits[:place]), sum(self.of[:place]), sum(self.hits[place:]), sum(self.of[place:]))
+        return Before(*(each * worth for each in sums))
 
 
 def _likelihood(hits: float, of: float, share: float) -> float:

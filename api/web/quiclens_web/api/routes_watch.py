@@ -36,7 +36,7 @@ async def regressions(
     """Far more of their requests than before are slow, failed, waited for a handshake, went over something else than
     QUIC, lost a packet, or waited for a retransmission; in a week 5 % false discoveries.
 
-    As `quiclens watch --json`. Without `until` up to the last whole five minutes.
+    What Grafana's alert counts. Without `until` up to the last whole five minutes.
     """
     now = datetime.now(UTC)
     question = watched(window, baseline, by, moment(until, now) if until else now)
