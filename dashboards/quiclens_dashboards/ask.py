@@ -29,7 +29,7 @@ _EACH_CAUSE = re.compile(r"/\* each cause: (.*?) \*/")
 _COMMENT = re.compile(r"(?m)^--.*\n")
 _REMOVABLE = "/* removable causes */"
 _DIMENSION = "/* dimension */"
-_WATCH = "(/* quiclens watch */)"
+_WATCH = "(/* watch.sql */)"
 _MEASURED = "(/* quiclens measured_request */)"
 
 

@@ -1,4 +1,4 @@
--- One row: in how many measures cells have just become worse, as `quiclens watch` finds them.
+-- One row: in how many measures cells have just become worse, as `/api/v1/watch` finds them.
 SELECT countIf(is_found) AS found
-FROM (/* quiclens watch */)
+FROM (/* watch.sql */)
 LIMIT 1
