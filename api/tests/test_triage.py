@@ -63,7 +63,7 @@ SELECT
     pop_name,
     server_name,
     if(server_name = 'edge-ams-02' AND at >= {began:DateTime('UTC')}, '2.0', '1.9'),
-    if(is_hit AND OTHER, 'h2', 'h3'),
+    if(is_hit AND OTHER OR BESIDE, 'h2', 'h3'),
     path_name,
     'lte',
     toString(1 + three % 3),
@@ -88,6 +88,7 @@ INCIDENTS = {
     "all": ("1", "usual_us * 1.6", "0"),
     "only the tail": ("carrier_name = 'Vale DSL'", "if(intDiv(two, 10) % 15 = 0, usual_us * 30, usual_us)", "0"),
     "failures": ("pop_name = 'ams'", "usual_us", "one % 12 = 5"),
+    "a carrier over QUIC": ("carrier_name = 'Vale DSL' AND two % 4 != 1", "usual_us * 3", "0"),
     "nothing": ("0", "usual_us", "0"),
 }
 # Users feel none of these: the duration is that of others.
@@ -114,8 +115,8 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
         yield opened
 
 
-def planted(store: Store, name: str, weight: int = 1) -> None:
-    """`weight`: of requests with a trace."""
+def planted(store: Store, name: str, weight: int = 1, beside: str = "0") -> None:
+    """`weight`: of requests with a trace; `beside`: which are not over QUIC, before and after."""
     happens = ""
     if name in ON_THE_WAY:
         happens, who, *_ = ON_THE_WAY[name]
@@ -125,6 +126,7 @@ def planted(store: Store, name: str, weight: int = 1) -> None:
     store.command("TRUNCATE TABLE request_versions")
     text = _ROWS.replace("WHO", who).replace("HOW", how).replace("FAILS", fails)
     text = text.replace("    is_traced,\n    true,", f"    is_traced * {weight},\n    true,")
+    text = text.replace("BESIDE", beside)
     for mark in ("OTHER", "LOST", "SHAKEN", "REPAIRED"):
         text = text.replace(mark, "(intDiv(one, 1000) % 3 = 1)" if mark == happens else "0")
     given = {"rows": ROWS, "hours": HOURS, "ends": f"{ENDS:%Y-%m-%d %H:%M:%S}", "began": f"{BEGAN:%Y-%m-%d %H:%M:%S}"}
@@ -175,6 +177,13 @@ def test_what_users_feel_is_told_before_what_happens_on_the_way(store: Store) ->
     )
     (finding,) = found(store, 24)["findings"]
     assert finding["measure"] == "slow" and who(finding) == {("city", "Oslo")}
+
+
+def test_what_is_left_of_a_finding_is_not_told_as_less_quic(store: Store) -> None:
+    """Without those over QUIC that became slower, a carrier would have others alone."""
+    planted(store, "a carrier over QUIC", beside="two % 4 = 1")
+    (finding,) = found(store, 24)["findings"]
+    assert who(finding) == {("carrier", "Vale DSL"), ("protocol", "h3")}
 
 
 def test_a_release_is_named_or_the_server_that_runs_it(store: Store) -> None:

@@ -97,8 +97,12 @@ def test_the_api_page_reads_as_a_page_and_shows_how_to_ask(web: TestClient) -> N
 def test_every_cause_has_one_colour_for_styles_and_scripts(web: TestClient) -> None:
     styles, names = web.get("/causes.css").text, web.get("/static/causes.js").text
     assert re.findall(r"\.cause-(\w+)", styles) == list(LOOKS)
-    assert set(LOOKS) == set(CAUSES) and len({look.hex for look in LOOKS.values()}) == len(CAUSES)
-    assert all(colour in names for colour in ("#d63a3a", "#4a86b8")) and "#d63a3a" in styles
+    assert set(LOOKS) == set(CAUSES) and all(f'["{cause}", {{name: "' in names for cause in CAUSES)
+    assert all(
+        styles.count(colour) == 1 + (theme == "on_dark")
+        for theme in ("on_light", "on_dark")
+        for colour in (getattr(look, theme) for look in LOOKS.values())
+    )
 
 
 def test_the_bar_is_as_wide_as_its_parts() -> None:

@@ -1,6 +1,7 @@
 """The house look: units and colours by what a column is called, thresholds, and links to our pages.
 
-A cause has the colour and the name that it has on our pages and in the terminal.
+A cause has the name that it has on our pages and in the terminal, and the colour that it has on a dark page: Grafana is
+dark where nobody chose, and knows no second colour.
 """
 
 import re
@@ -30,7 +31,7 @@ _UNITS = (
 )
 _GOOD, _FAIR, _BAD, _QUIET = "#2b8a3e", "#d9a400", "#c22f2f", "#98a4b5"  # as on our pages, and no cause's
 COLOURS = {
-    **{cause: look.hex for cause, look in LOOKS.items()},
+    **{cause: look.on_dark for cause, look in LOOKS.items()},
     **{"p50": "#c6dbef", "p75": "#9ecae1", "p90": "#6baed6", "p95": "#3182bd", "p99": "#08519c", "measured": _QUIET},
     **{"quic_p50": "#9be3c9", "quic_p95": "#3fae8a", "tcp_p50": "#c9a27a", "tcp_p95": "#8c6239"},
     **{"full": _GOOD, "partial": _FAIR, "summary": "#b9a36b", "none": _QUIET},
@@ -118,7 +119,8 @@ def cause_cells() -> list[Override]:
     mapping = {
         "type": "value",
         "options": {
-            cause: {"text": look.name, "color": look.hex, "index": n} for n, (cause, look) in enumerate(LOOKS.items())
+            cause: {"text": look.name, "color": look.on_dark, "index": n}
+            for n, (cause, look) in enumerate(LOOKS.items())
         },
     }
     coloured = [Property("mappings", [mapping]), Property("custom.cellOptions", {"type": "color-text"})]

@@ -47,6 +47,9 @@ ATTRIBUTES = (
     "app", "app_version", "device", "authority", "path", "stack", "stack_version", "quic_version",
     "congestion_controller", "arm",
 )  # fmt: skip
+OF_TRACES = frozenset({"protocol", "stack", "stack_version", "quic_version", "congestion_controller"})
+"""Attributes that say over what a request went, or whether it was traced: were those left out that have one value, the
+rest would be others by another protocol."""
 PAIRS = (("carrier", "city"), ("carrier", "server"), ("carrier", "pop"), ("city", "server"), ("server", "path"))
 SPLITS_S = (86_400, 43_200, 21_600, 10_800, 3_600, 1_800, 600, 300, 120, 60)
 BEFORE = timedelta(days=1)
@@ -134,16 +137,19 @@ def triage(store: Store, asked: Triage) -> TriageDocument:
     )
     # Nothing can be seen to begin after the newest request.
     asked = replace(asked, until=min(asked.until, (usual.newest or asked.until) + timedelta(microseconds=1)))
-    known = Known()
     found: list[TriageFinding] = []
+    suspects: list[tuple[Suspect, datetime]] = []
     tested = 0
     for measures in (FELT, ON_THE_WAY):
         if usual.requests and len(found) < FINDINGS_AT_MOST:
+            known = Known()
+            for suspect, since in suspects:
+                known = known.more([each for each in suspect.conditions if each.attribute not in OF_TRACES], since)
             looking = _Looking(store, asked, usual, measures, known)
-            more, tests = looking.found(FINDINGS_AT_MOST - len(found))
-            found += more
-            tested += tests
-            known = looking.known
+            for suspect, told in looking.found(FINDINGS_AT_MOST - len(found)):
+                found.append(told)
+                suspects.append((suspect, told["since"]))
+            tested += looking.tested
     return {
         "since": asked.since,
         "until": asked.until,
@@ -199,10 +205,10 @@ class Known:
     texts: tuple[str, ...] = ()
     parameters: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
-    def more(self, suspect: Suspect, since: datetime) -> "Known":
-        """Without those of a suspect either."""
+    def more(self, conditions: Sequence[AttributeCondition], since: datetime) -> "Known":
+        """Without those of a description either."""
         name = f"known_{len(self.texts)}"
-        holds, given = _holds(suspect.conditions, name)
+        holds, given = _holds(conditions, name)
         text = f"\n    AND NOT ({holds} AND started_at >= {{{name}_since:DateTime64(6, 'UTC')}})"
         return Known((*self.texts, text), {**self.parameters, **given, f"{name}_since": bound(since)})
 
@@ -212,22 +218,21 @@ class _Looking:
 
     def __init__(self, store: Store, asked: Triage, usual: Usual, measures: Measures, known: Known) -> None:
         self._store, self._question, self._usual, self._measures = store, asked, usual, measures
-        self.known = known
+        self._known = known
         self._effects = self._design_effects()
+        self.tested = 0
+        """Comparisons of the first suspect."""
 
-    def found(self, at_most: int) -> tuple[list[TriageFinding], int]:
-        """One finding after another, and how many comparisons there were the first time."""
-        found: list[TriageFinding] = []
-        tested = 0
-        while len(found) < at_most:
+    def found(self, at_most: int) -> Iterator[tuple[Suspect, TriageFinding]]:
+        """One finding after another."""
+        for _ in range(at_most):
             suspect, tests = self._suspect()
-            tested = tested or tests
+            self.tested = self.tested or tests
             told = self._judged(suspect, tests) if suspect else None
             if suspect is None or told is None:
-                break
-            found.append(told)
-            self.known = self.known.more(suspect, told["since"])
-        return found, tested
+                return
+            yield suspect, told
+            self._known = self._known.more(suspect.conditions, told["since"])
 
     def _ask(self, name: str, marks: Mapping[str, str], parameters: Row) -> list[Row]:
         """One question about the requests of the stretch and of the day before it, but those that are left out."""
@@ -238,11 +243,11 @@ class _Looking:
             "segments": len(asked.edges) + 1,
             "every": 1,
             **self._usual.parameters,
-            **self.known.parameters,
+            **self._known.parameters,
             **parameters,
         }
         written = {"requests": sql(self._measures.requests), **self._measures.marks, **marks}
-        return ask_written(self._store, name, asked.where, written, given, "".join(self.known.texts)).dicts()
+        return ask_written(self._store, name, asked.where, written, given, "".join(self._known.texts)).dicts()
 
     def _design_effects(self) -> dict[str, float]:
         """The middle one of three thirds of the time: what became worse for some users in one of them does not

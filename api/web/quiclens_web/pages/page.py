@@ -62,14 +62,20 @@ def files() -> tuple[tuple[str, StaticFiles], ...]:
 @public.get("/causes.css")
 def causes() -> Response:
     """The colour of every cause, as a class and as a variable; one place says it for terminal and page."""
-    rules = [f".cause-{cause} {{ fill: {one.hex}; background: {one.hex}; }}" for cause, one in LOOKS.items()]
-    variables = " ".join(f"--cause-{cause}: {one.hex};" for cause, one in LOOKS.items())
-    return Response(f":root {{ {variables} }}\n" + "\n".join(rules) + "\n", media_type="text/css")
+    light = " ".join(f"--cause-{cause}: {one.on_light};" for cause, one in LOOKS.items())
+    dark = " ".join(f"--cause-{cause}: {one.on_dark};" for cause, one in LOOKS.items())
+    variables = [
+        f":root {{ {light} }}",
+        f'@media (prefers-color-scheme: dark) {{ :root:not([data-theme="light"]) {{ {dark} }} }}',
+        f':root[data-theme="dark"] {{ {dark} }}',
+    ]
+    rules = [f".cause-{cause} {{ fill: var(--cause-{cause}); background: var(--cause-{cause}); }}" for cause in LOOKS]
+    return Response("\n".join((*variables, *rules)) + "\n", media_type="text/css")
 
 
 @public.get("/static/causes.js")
 def cause_names() -> Response:
-    """Names and colours of the causes, in vocabulary order, for the scripts."""
-    rows = ", ".join(f'["{cause}", {{name: "{LOOKS[cause].name}", colour: "{LOOKS[cause].hex}"}}]' for cause in CAUSES)
-    text = f"/** @type {{Map<string, {{name: string, colour: string}}>}} */\nexport const CAUSES = new Map([{rows}]);\n"
+    """Names of the causes, in vocabulary order, for the scripts; their colours are variables of /causes.css."""
+    rows = ", ".join(f'["{cause}", {{name: "{LOOKS[cause].name}"}}]' for cause in CAUSES)
+    text = f"/** @type {{Map<string, {{name: string}}>}} */\nexport const CAUSES = new Map([{rows}]);\n"
     return Response(text, media_type="text/javascript")

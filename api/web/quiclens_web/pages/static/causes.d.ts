@@ -1,2 +1,2 @@
-/** Served by pages/routes.py from the one place that says how a cause looks. */
-export const CAUSES: Map<string, { name: string; colour: string }>;
+/** Served by pages/page.py from the one place that says how a cause looks; colours are variables of /causes.css. */
+export const CAUSES: Map<string, { name: string }>;

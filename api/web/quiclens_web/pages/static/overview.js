@@ -172,7 +172,7 @@ function shares(spent) {
   const sum = [...totals.values()].reduce((a, b) => a + b, 0);
   const stack = stacked(causes.map((cause) => aligned(spent, spent.cause_us[cause], begins)));
   // Drawn from the top of the stack down, so that each covers what is below it.
-  const lines = causes.map((cause, place) => ({ label: look(cause).name, colour: look(cause).colour, values: stack[place], drawn: /** @type {const} */ ("area"), width: 0, isGapped: true })).reverse();
+  const lines = causes.map((cause, place) => ({ label: look(cause).name, colour: colour(`cause-${cause}`), values: stack[place], drawn: /** @type {const} */ ("area"), width: 0, isGapped: true })).reverse();
   draw(find("#shares"), { ...overSteps(spent, begins), lines, y: { told: (share) => `${Math.round(share * 100)} %`, most: 1 }, height: 220, name: "causes" });
   const legend = [...totals].sort((a, b) => b[1] - a[1]).map(([cause, us]) =>
     el("span", {}, el("i", { class: `cause-${cause}` }), filterLink(`top_cause=${cause}`, look(cause).name), ` ${percent(us / sum)}`));
@@ -181,7 +181,7 @@ function shares(spent) {
 }
 
 /** @param {string} cause */
-const look = (cause) => CAUSES.get(cause) ?? { name: cause, colour: "#888" };
+const look = (cause) => CAUSES.get(cause) ?? { name: cause };
 
 /** Running sums of shares. @param {(number | null)[][]} columns */
 function stacked(columns) {

@@ -202,14 +202,27 @@ function bands(plot, episodes) {
   ctx.globalAlpha = Number(colour("band"));
   for (const each of episodes) {
     const [left, right] = [plot.valToPos(each.start_us, "x", true), plot.valToPos(each.end_us, "x", true)];
-    ctx.fillStyle = paint(each.kind);
+    ctx.fillStyle = each.kind === "recovery" ? hatched(ctx) : colour(`cause-${each.kind}`);
     ctx.fillRect(left, bbox.top, Math.max(1, right - left), bbox.height);
   }
   ctx.restore();
 }
 
-/** @param {string} kind */
-const paint = (kind) => CAUSES.get(kind === "recovery" ? "loss_recovery" : kind)?.colour ?? "#888";
+/** Hatching, which is no cause's colour. @param {CanvasRenderingContext2D} ctx */
+function hatched(ctx) {
+  const tile = document.createElement("canvas");
+  tile.width = tile.height = 8;
+  const pen = tile.getContext("2d");
+  if (!pen) return colour("quiet");
+  pen.strokeStyle = colour("ink");
+  pen.lineWidth = 1.5;
+  for (const at of [-8, 0, 8]) {
+    pen.moveTo(at, 8);
+    pen.lineTo(at + 8, 0);
+  }
+  pen.stroke();
+  return ctx.createPattern(tile, "repeat") ?? colour("quiet");
+}
 
 /** @param {any} plot @param {import("./documents.js").MarkColumns} found */
 function marks(plot, found) {
@@ -234,6 +247,6 @@ function marks(plot, found) {
 function legend(stops, series) {
   const kinds = BANDS.filter((kind) => stops.episodes.some((/** @type {any} */ each) => each.kind === kind));
   const losses = (series.marks.name ?? []).filter((/** @type {string} */ name) => name === "quic:packet_lost").length;
-  return el("div", { class: "legend" }, ...kinds.map((kind) => el("span", {}, el("i", { class: `cause-${kind === "recovery" ? "loss_recovery" : kind}` }), kind === "recovery" ? "recovery period" : CAUSES.get(kind)?.name ?? kind)),
+  return el("div", { class: "legend" }, ...kinds.map((kind) => el("span", {}, el("i", { class: kind === "recovery" ? "hatched" : `cause-${kind}` }), kind === "recovery" ? "recovery period" : CAUSES.get(kind)?.name ?? kind)),
     el("span", {}, `ticks at the bottom: ${whole(losses)} losses (red), changes of congestion state (grey)`));
 }
