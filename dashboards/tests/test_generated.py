@@ -71,14 +71,14 @@ def test_a_cause_has_its_one_colour_and_name() -> None:
             cause = override["matcher"]["options"].strip("/^()$")
             if cause in LOOKS:
                 properties = {each["id"]: each["value"] for each in override["properties"]}
-                assert properties["color"]["fixedColor"] == LOOKS[cause].hex
+                assert properties["color"]["fixedColor"] == LOOKS[cause].on_dark
                 assert properties["displayName"] == LOOKS[cause].name
                 seen.add(cause)
     assert seen == set(LOOKS)
 
 
 def test_a_colour_of_a_cause_means_nothing_else() -> None:
-    of_causes = {each.hex for each in LOOKS.values()}
+    of_causes = {each.on_dark for each in LOOKS.values()}
     others = [colour for name, colour in look.COLOURS.items() if name not in LOOKS]
     ramps = (look.COVERAGE, look.NONE_WANTED, look.SLOW, look.MISROUTED, look.PLAIN)
     others += [colour for steps in ramps for colour in steps.colours]
