@@ -274,6 +274,28 @@ def test_a_request_is_marked_in_its_connection(demo: Served) -> None:
         assert not one["errors"] and not one["missing"] and "stream=" in one["url"], one
 
 
+def test_times_are_told_from_where_one_chooses(demo: Served) -> None:
+    request = lossy(demo)
+    path = f"/connections/{quote(request['connection_id'])}?stream={request['stream_id']}&view="
+    chosen = ["#clock button[aria-pressed=true]", "Times are since the request began"]
+    negative = {
+        "streams": r"/^-\d/",
+        "packets": "/In sight: -/",
+        "sequence": r"/^-[\d,.]+ ms/",
+        "log": "events from -",
+    }
+    views = {"congestion": ".u-over", **{view: f"text={told}" for view, told in negative.items()}}
+    of_request = [
+        step(f"zero_{view}", path + view, [mark, *chosen], [["#clock button", "click"]]) for view, mark in views.items()
+    ]
+    of_trace = step("zero_back", f"{path}log&zero=request", ["text=events from 0 µs"], [["#clock button", "click"]])
+    *ones, back = seen(demo, [*of_request, of_trace])
+    assert all(not one["errors"] and not one["missing"] and "zero=request" in one["url"] for one in ones), [
+        one["missing"] for one in ones
+    ]
+    assert not back["errors"] and not back["missing"] and "zero=" not in back["url"], back
+
+
 def test_an_event_is_found_by_what_people_call_it(demo: Served) -> None:
     path = f"/connections/{quote(lossy(demo)['connection_id'])}?view=log"
     names = ["packet lost", "packet_lost", "quic:packet_lost", "recovery:packet_lost"]

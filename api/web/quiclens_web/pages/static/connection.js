@@ -25,6 +25,7 @@ import { streams } from "./view_streams.js";
  * @property {number} duration us
  * @property {string | null} stream the one that is looked at
  * @property {Request | null} request of that stream
+ * @property {number} zero where times are told from, us since the trace began
  * @property {AbortSignal} signal
  * @property {(from: number, to: number) => void} zoom
  * @property {(view: string, changes?: Record<string, string | number | null>) => void} go to another view
@@ -92,6 +93,8 @@ function show() {
   const [name, , view] = VIEWS.find(([each]) => each === wanted) ?? VIEWS[0];
   const { range, isBeyond } = asked();
   const [from, to] = range;
+  const marked = request();
+  const zero = zeroOf(marked);
   for (const tab of tabs) {
     const isShown = tab.id === `tab-${name}`;
     tab.setAttribute("aria-selected", String(isShown));
@@ -100,23 +103,29 @@ function show() {
   }
   panel.setAttribute("aria-labelledby", `tab-${name}`);
   const all = from === 0 && to >= length;
-  find("#view-range").textContent = `${isBeyond ? "what the address asks for lies beyond its end: " : ""}${all ? `all ${duration(length)}` : `${toldIn(from, to - from)} to ${toldIn(to, to - from)} of ${duration(length)}`}`;
-  const marked = request();
+  find("#view-range").textContent = `${isBeyond ? "what the address asks for lies beyond its end: " : ""}${all ? `all ${duration(length)}` : `${toldIn(from - zero, to - from)} to ${toldIn(to - zero, to - from)} of ${duration(length)}`}`;
   clock(marked);
   strip(marked);
   newestView(async (signal) => {
     const place = el("div", {}, el("p", { class: "note" }, "asking …"));
     fill(panel, place);
-    await view(place, { path, trace, range, duration: length, stream: now.get("stream"), request: marked, signal, zoom, go });
+    await view(place, { path, trace, range, duration: length, stream: now.get("stream"), request: marked, zero, signal, zoom, go });
   }, (message) => fill(panel, el("p", { class: "error" }, message)));
 }
 
-/** Says which clock the times are of, and how to come to the other one. @param {Request | null} marked */
+/** Where times are told from: the trace's beginning, or the request's where the address says so. @param {Request | null} marked */
+function zeroOf(marked) {
+  return marked && state().get("zero") === "request" ? marked.start_us : 0;
+}
+
+/** Says which clock the times are of, and leads to the other one. @param {Request | null} marked */
 function clock(marked) {
   const place = find("#clock");
   if (!marked) return fill(place, "Times are since the trace began.");
   const leads = requestPage(marked.name);
-  fill(place, "Shaded: request ", el("a", { href: leads }, marked.name), `, from ${ms(marked.start_us, 3)} to ${ms(marked.end_us, 3)} ms. Times are since the trace began; since the request began they are ${ms(marked.start_us, 3)} ms less.`);
+  const isRequests = zeroOf(marked) !== 0;
+  const other = el("button", { type: "button", "aria-pressed": String(isRequests), onclick: () => { change({ zero: isRequests ? null : "request" }); show(); } }, "since the request began");
+  fill(place, "Shaded: request ", el("a", { href: leads }, marked.name), `, from ${ms(marked.start_us, 3)} to ${ms(marked.end_us, 3)} ms of the trace. Times are since the ${isRequests ? "request" : "trace"} began; ${isRequests ? `since the trace began they are ${ms(marked.start_us, 3)} ms more` : `since the request began they are ${ms(marked.start_us, 3)} ms less`}. `, other);
 }
 
 /** @param {Request | null} marked */
@@ -141,6 +150,7 @@ async function strip(marked) {
     height: 110,
     name: "overview",
     toldX: duration,
+    zero: zeroOf(marked),
     zoomed: zoom,
     under: (plot) => shade(plot, marked),
     over: (plot) => {

@@ -14,6 +14,11 @@ export function roundTicks(from, to, most) {
   const least = Math.max(1, (to - from) / Math.max(1, most));
   const power = 10 ** Math.floor(Math.log10(least));
   const step = power * (/** @type {number} */ ([1, 2, 5, 10].find((each) => each * power >= least)));
+  return multiples(from, to, step);
+}
+
+/** Multiples of a step between two values. @param {number} from @param {number} to @param {number} step @returns {number[]} */
+export function multiples(from, to, step) {
   const first = Math.ceil(from / step);
   return Array.from({ length: Math.max(0, Math.floor(to / step) - first + 1) }, (_, at) => (first + at) * step);
 }

@@ -52,7 +52,7 @@ export async function eventLog(place, shown) {
     next = found.next_seq;
     count += found.events.length;
     body.append(...found.events.map((event) => row(event, start)));
-    told.textContent = count ? `${next === null ? "" : "The first "}${whole(count)} events from ${duration(asked.from_us)} to ${duration(to)}${next === null ? "" : "; scroll down for more"}.` : "No event in this stretch fits.";
+    told.textContent = count ? `${next === null ? "" : "The first "}${whole(count)} events from ${duration(asked.from_us - shown.zero)} to ${duration(to - shown.zero)}${next === null ? "" : "; scroll down for more"}.` : "No event in this stretch fits.";
     isAsking = false;
   };
   box.addEventListener("scroll", () => {

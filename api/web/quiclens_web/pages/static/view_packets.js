@@ -84,16 +84,16 @@ function lanes(events, lost, told, shown) {
         inner += length;
       }
     });
-    axis(context, events, (at) => x(startOf(at)), width);
+    axis(context, events, (at) => x(startOf(at)), width, shown.zero);
     const see = () => {
       const [first, last] = [holder.scrollLeft, holder.scrollLeft + holder.clientWidth].map((left) => events[near(Math.min(left, width - 1))].time_us);
-      sight.textContent = width > holder.clientWidth ? `In sight: ${duration(first)} to ${duration(last)}, ${percent(holder.clientWidth / width)} of what is drawn; scroll to the side for the rest.` : "";
+      sight.textContent = width > holder.clientWidth ? `In sight: ${duration(first - shown.zero)} to ${duration(last - shown.zero)}, ${percent(holder.clientWidth / width)} of what is drawn; scroll to the side for the rest.` : "";
     };
     holder.addEventListener("scroll", see);
     see();
     canvas.addEventListener("pointermove", (event) => {
       const each = events[near(event.offsetX)];
-      note(`${each.packet_type} ${each.packet_number}${lost.has(packetName(each)) ? ", lost" : ""}, ${size(each.packet_bytes)}, ${duration(each.time_us)}\n${(each.frames ?? []).map((/** @type {any} */ frame) => `${frame.frame_type}${frame.stream_id === undefined ? "" : ` ${frame.stream_id}`}${frame.length ? ` ${frame.length} B` : ""}`).join("\n")}`, event);
+      note(`${each.packet_type} ${each.packet_number}${lost.has(packetName(each)) ? ", lost" : ""}, ${size(each.packet_bytes)}, ${duration(each.time_us - shown.zero)}\n${(each.frames ?? []).map((/** @type {any} */ frame) => `${frame.frame_type}${frame.stream_id === undefined ? "" : ` ${frame.stream_id}`}${frame.length ? ` ${frame.length} B` : ""}`).join("\n")}`, event);
     });
     canvas.addEventListener("pointerleave", () => note(""));
   });
@@ -109,14 +109,14 @@ function shadeRequest(context, events, request, x) {
   context.fillRect(x(first), AXIS, x(after < 0 ? events.length : after) - x(first), HEIGHT - AXIS);
 }
 
-/** When packets were: about every so many pixels the time of the one that begins there. @param {CanvasRenderingContext2D} context @param {any[]} events @param {(at: number) => number} x @param {number} width */
-function axis(context, events, x, width) {
+/** When packets were: about every so many pixels the time of the one that begins there. @param {CanvasRenderingContext2D} context @param {any[]} events @param {(at: number) => number} x @param {number} width @param {number} zero us */
+function axis(context, events, x, width, zero) {
   context.fillStyle = colour("quiet");
   context.font = "11px system-ui";
   let free = 0;
   events.forEach((each, at) => {
     const left = x(at);
-    const text = `${ms(each.time_us)} ms`;
+    const text = `${ms(each.time_us - zero)} ms`;
     const end = left + 4 + context.measureText(text).width;
     if (left < free || end > width) return;
     context.fillRect(left, 2, 1, HEIGHT - 4);

@@ -46,7 +46,7 @@ function diagram(own, peer, half, shown, width) {
   const shapes = own.flatMap((event, at) => {
     const top = y.rows[at];
     const isPacket = event.name === "quic:packet_sent" || event.name === "quic:packet_received";
-    const time = svg("text", { class: "tick", x: TIMES, y: top + 4, "text-anchor": "end" }, at && own[at - 1].time_us === event.time_us ? "" : `${ms(event.time_us, 3)} ms`);
+    const time = svg("text", { class: "tick", x: TIMES, y: top + 4, "text-anchor": "end" }, at && own[at - 1].time_us === event.time_us ? "" : `${ms(event.time_us - shown.zero, 3)} ms`);
     const open = () => shown.go("log", { at_us: event.time_us });
     if (!isPacket) {
       const text = svg("text", { x: left - 12, y: top + 4, "text-anchor": "end", "font-size": 11.5, fill: colour(event.name === "quic:packet_lost" ? "lost" : "quiet"), onclick: open }, short(`${shortName(event.name).replaceAll("_", " ")} ${event.name === "quic:packet_lost" ? event.packet_number : ""} ${says(event)}`, besideAtMost));

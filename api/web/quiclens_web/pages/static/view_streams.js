@@ -32,7 +32,7 @@ export async function streams(place, shown) {
     el("section", { class: "card" }, el("h2", {}, "Requests over time ", el("small", {}, "each bar is a request, from its start to its end; ○ the request is complete, ▮ the first byte of the answer")), ...(inside.length ? [waterfall(inside.slice(0, LANES), shown), legend(inside.slice(0, LANES))] : [el("p", { class: "teach" }, "No request stream in this stretch.")]),
       inside.length > LANES ? el("p", { class: "note" }, `The first ${LANES} of ${whole(inside.length)}; zoom in for others.`) : ""),
     el("section", { class: "card" }, el("h2", {}, "Stream data in the order it was sent ", el("small", {}, "over the same time as above; a mark above a frame: it was sent again")), strip(series, shown), key(series), chosen),
-    el("section", { class: "card" }, el("h2", {}, "Streams"), list(inside)));
+    el("section", { class: "card" }, el("h2", {}, "Streams"), list(inside, shown.zero)));
 }
 
 /** On the left time, on the right what each request's time went to: the parts are sums, they stand nowhere in time. @param {any[]} all @param {import("./connection.js").Shown} shown */
@@ -60,7 +60,7 @@ function waterfall(all, shown) {
       whole_, ...dots, ...parts);
   });
   const bottom = 20 + all.length * LANE;
-  const ticks = roundTicks(from, to, TICKS).flatMap((us) => [svg("line", { class: "grid", x1: x(us), x2: x(us), y1: 16, y2: bottom }), svg("text", { class: "tick", x: x(us), y: 12, "text-anchor": x(us) > MIDDLE - END ? "end" : "middle" }, toldIn(us, to - from))]);
+  const ticks = roundTicks(from - shown.zero, to - shown.zero, TICKS).map((us) => us + shown.zero).flatMap((us) => [svg("line", { class: "grid", x1: x(us), x2: x(us), y1: 16, y2: bottom }), svg("text", { class: "tick", x: x(us), y: 12, "text-anchor": x(us) > MIDDLE - END ? "end" : "middle" }, toldIn(us - shown.zero, to - from))]);
   const head = svg("text", { class: "tick", x: SHARES, y: 12 }, "share of its time");
   return svg("svg", { class: "timeline", role: "group", "aria-label": "requests over time; the table below says the same", viewBox: `0 0 ${WIDTH} ${26 + all.length * LANE}` }, ...ticks, head, ...lanes);
 }
@@ -100,12 +100,12 @@ function strip(series, shown) {
     const [left, right] = [(LEFT / WIDTH) * width, (MIDDLE / WIDTH) * width];
     const x = (/** @type {number} */ us) => left + ((us - from) / (to - from)) * (right - left);
     context.font = "11px system-ui";
-    for (const us of roundTicks(from, to, TICKS)) {
+    for (const us of roundTicks(from - shown.zero, to - shown.zero, TICKS).map((each) => each + shown.zero)) {
       context.fillStyle = colour("line");
       context.fillRect(x(us), AXIS + 3, 1, height);
       context.fillStyle = colour("quiet");
       context.textAlign = x(us) > right - END ? "end" : "center";
-      context.fillText(toldIn(us, to - from), x(us), AXIS - 2);
+      context.fillText(toldIn(us - shown.zero, to - from), x(us), AXIS - 2);
     }
     const { frames } = series;
     const times = series.exact ? frames.time_us : frames.bucket_start_us;
@@ -127,7 +127,7 @@ function strip(series, shown) {
       const when = from + ((event.offsetX - left) / (right - left)) * (to - from);
       const near = nearest(times ?? [], when);
       if (near < 0) return note("");
-      note(series.exact ? `stream ${frames.stream_id[near]}: offset ${whole(frames.offset[near])}, ${whole(frames.length[near])} B${frames.is_again[near] ? ", sent again" : ""}\n${duration(frames.time_us[near])}` : `stream ${frames.stream_id[near]}: ${size(frames.bytes_sent[near])} sent, ${size(frames.bytes_again[near])} again\n${duration(frames.bucket_start_us[near])}`, event);
+      note(series.exact ? `stream ${frames.stream_id[near]}: offset ${whole(frames.offset[near])}, ${whole(frames.length[near])} B${frames.is_again[near] ? ", sent again" : ""}\n${duration(frames.time_us[near] - shown.zero)}` : `stream ${frames.stream_id[near]}: ${size(frames.bytes_sent[near])} sent, ${size(frames.bytes_again[near])} again\n${duration(frames.bucket_start_us[near] - shown.zero)}`, event);
     });
     canvas.addEventListener("pointerleave", () => note(""));
   });
@@ -146,12 +146,12 @@ function nearest(times, when) {
   return times.length ? low : -1;
 }
 
-/** @type {[string, (row: any) => any, (row: any) => string][]} */
+/** @type {[string, (row: any) => any, (row: any, zero: number) => string][]} */
 const COLUMNS = [
   ["stream", (row) => row.stream_id, (row) => String(row.stream_id)],
   ["request", (row) => `${row.method} ${row.path}`, (row) => `${row.method ?? ""} ${row.path ?? ""}`],
   ["status", (row) => row.status, (row) => String(row.status ?? "")],
-  ["start, ms", (row) => row.start_us, (row) => ms(row.start_us)],
+  ["start, ms", (row) => row.start_us, (row, zero) => ms(row.start_us - zero)],
   ["duration, ms", (row) => row.duration_us, (row) => ms(row.duration_us)],
   ["first byte after, ms", (row) => firstByte(row), (row) => ms(firstByte(row))],
   ["answer", (row) => row.response_bytes, (row) => size(row.response_bytes)],
@@ -167,8 +167,8 @@ const pace = (row) => (row.first_byte_us === null || row.last_byte_us === null |
 /** @param {any} row */
 const top = (row) => row.parts.reduce((/** @type {any} */ best, /** @type {any} */ part) => (best && best.us >= part.us ? best : part), null);
 
-/** @param {any[]} all */
-function list(all) {
+/** @param {any[]} all @param {number} zero us */
+function list(all, zero) {
   const body = el("tbody");
   let [by, down] = [3, false];
   const isNumber = (/** @type {number} */ at) => at === 0 || (at > 2 && at < 9);
@@ -176,7 +176,7 @@ function list(all) {
     const value = COLUMNS[by][1];
     heads.forEach((head, at) => head.setAttribute("aria-sort", at !== by ? "none" : down ? "descending" : "ascending"));
     const sorted = [...all].sort((a, b) => { const [one, two] = [value(a), value(b)]; return (one === two ? 0 : (one ?? -1) < (two ?? -1) ? -1 : 1) * (down ? -1 : 1); });
-    fill(body, ...sorted.slice(0, 500).map((row) => el("tr", {}, ...COLUMNS.map(([, , told], at) => el("td", { class: isNumber(at) ? "n" : "" }, at === 0 ? el("a", { href: `/requests/${encodeURIComponent(row.connection_id)}/${row.stream_id}` }, told(row)) : told(row))))));
+    fill(body, ...sorted.slice(0, 500).map((row) => el("tr", {}, ...COLUMNS.map(([, , told], at) => el("td", { class: isNumber(at) ? "n" : "" }, at === 0 ? el("a", { href: `/requests/${encodeURIComponent(row.connection_id)}/${row.stream_id}` }, told(row, zero)) : told(row, zero))))));
   };
   const heads = COLUMNS.map(([name], at) => el("th", { class: isNumber(at) ? "n" : "" }, el("button", { type: "button", class: "sort", onclick: () => { [by, down] = [at, by === at ? !down : at > 3]; show(); } }, name)));
   show();
