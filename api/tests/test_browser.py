@@ -296,6 +296,13 @@ def test_times_are_told_from_where_one_chooses(demo: Served) -> None:
     assert not back["errors"] and not back["missing"] and "zero=" not in back["url"], back
 
 
+def test_groups_are_compared_of_the_same_mix(demo: Served) -> None:
+    mix = step("same_mix", "/compare?a=protocol%3Dh2&b=protocol%3Dh3", ["text=have a counterpart"])
+    other = step("no_mix", "/compare?a=response_bytes<%3D1&b=response_bytes>%3D2", ["text=too few requests in common"])
+    for one in seen(demo, [mix, other]):
+        assert not one["errors"] and not one["missing"], one
+
+
 def test_an_event_is_found_by_what_people_call_it(demo: Served) -> None:
     path = f"/connections/{quote(lossy(demo)['connection_id'])}?view=log"
     names = ["packet lost", "packet_lost", "quic:packet_lost", "recovery:packet_lost"]

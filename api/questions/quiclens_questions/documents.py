@@ -476,12 +476,28 @@ class ComparedGroup(TypedDict):
 
 
 @whole
+class SameMixDocument(TypedDict):
+    """Two groups as they would be with the same mix of `by`: which share of each has a counterpart in the other, in so
+    many strata; their quantiles, and the differences."""
+
+    by: Sequence[str]
+    strata: int
+    a_covered: float
+    b_covered: float
+    a: Mapping[str, Quantile]
+    b: Mapping[str, Quantile]
+    differences: Sequence[Difference]
+
+
+@whole
 class ComparedDocument(TypedDict):
-    """Two groups of requests side by side."""
+    """Two groups of requests side by side, as they are and with the same mix; null where they have too little in
+    common."""
 
     a: ComparedGroup
     b: ComparedGroup
     differences: Sequence[Difference]
+    same_mix: SameMixDocument | None
 
 
 @whole

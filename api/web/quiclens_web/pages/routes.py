@@ -133,7 +133,9 @@ def what_words_mean() -> Response:
     return page("causes.html", causes=cause_words(), words=WORDS)
 
 
-_OF_CONNECTIONS = of_scripts("view", "from_us", "to_us", "at_us", "text", "name", "way", "packet", "zero", "rtt_from_zero")
+_OF_CONNECTIONS = of_scripts(
+    "view", "from_us", "to_us", "at_us", "text", "name", "way", "packet", "zero", "rtt_from_zero"
+)
 
 
 @router.get("/connections/{connection_id:path}", openapi_extra=_OF_CONNECTIONS)

@@ -37,13 +37,34 @@ function quantiles(found) {
   const between = (/** @type {import("./documents.js").Quantile} */ one) => (one.low_us === null || one.high_us === null || one.us === null ? "" : `${duration(one.low_us)} – ${duration(one.high_us)}`);
   const side = (/** @type {import("./documents.js").ComparedGroup} */ group) => `${whole(group.requests)} requests, ${whole(group.traced)} traced`;
   return el("section", { class: "card" }, el("h2", {}, "How long they took ", el("small", {}, "with 95 % intervals")), el("table", {},
-    el("thead", {}, el("tr", {}, el("td", {}), el("th", { class: "n" }, `A: ${found.a.where.join(" ") || "everything"}`), el("th", {}, side(found.a)), el("th", { class: "n" }, `B: ${found.b.where.join(" ") || "everything"}`), el("th", {}, side(found.b)), el("th", { class: "n" }, "B − A"), el("td", {}))),
+    el("thead", {}, el("tr", {}, el("td", {}), el("th", { class: "n" }, `A: ${found.a.where.join(" ") || "everything"}`), el("th", {}, side(found.a)), el("th", { class: "n" }, `B: ${found.b.where.join(" ") || "everything"}`), el("th", {}, side(found.b)), el("th", { class: "n" }, "B − A"), el("td", {}), ...(found.same_mix ? [el("th", { class: "n" }, "of the same mix"), el("td", {})] : []))),
     el("tbody", {}, ...found.differences.map((each) => {
       const [a, b] = [found.a.quantiles[each.quantile], found.b.quantiles[each.quantile]];
-      const sure = each.low_us !== null && each.high_us !== null && (each.low_us > 0 || each.high_us < 0);
+      const alike = found.same_mix?.differences.find(({ quantile }) => quantile === each.quantile);
       return el("tr", {}, el("th", {}, each.quantile), el("td", { class: "n" }, told(a)), el("td", {}, el("small", {}, between(a))), el("td", { class: "n" }, told(b)), el("td", {}, el("small", {}, between(b))),
-        el("td", { class: `n ${sure ? ((each.us ?? 0) > 0 ? "up" : "down") : ""}` }, each.us === null ? "" : `${each.us > 0 ? "+" : "−"}${duration(Math.abs(each.us))}`), el("td", {}, el("small", {}, each.us === null ? "" : sure ? "95 % sure" : "could be chance")));
-    }))));
+        ...difference(each, found.a, found.b), ...(found.same_mix && alike ? difference(alike, { quantiles: found.same_mix.a }, { quantiles: found.same_mix.b }) : []));
+    }))), el("p", { class: "note" }, sameMix(found)));
+}
+
+/** B less A, and how sure that is, or why nobody knows. @typedef {Pick<import("./documents.js").ComparedGroup, "quantiles">} Group @param {import("./documents.js").Difference} each @param {Group} a @param {Group} b */
+function difference(each, a, b) {
+  const short = /** @type {[string, Group][]} */ ([["A", a], ["B", b]]).flatMap(([name, { quantiles }]) => (isBounded(quantiles[each.quantile]) ? [] : [name]));
+  const sure = each.low_us !== null && each.high_us !== null && (each.low_us > 0 || each.high_us < 0);
+  return [el("td", { class: `n ${sure ? ((each.us ?? 0) > 0 ? "up" : "down") : ""}` }, each.us === null ? "" : `${each.us > 0 ? "+" : "−"}${duration(Math.abs(each.us))}`),
+    el("td", {}, el("small", {}, short.length ? `${short.join(" and ")} ${short.length > 1 ? "have" : "has"} too few to say how sure` : sure ? "95 % sure" : "could be chance"))];
+}
+
+/** @param {import("./documents.js").Quantile} one */
+const isBounded = (one) => one.us !== null && one.low_us !== null && one.high_us !== null;
+
+const CUTS = new Map([["carrier", "carrier"], ["path", "path"], ["response_bytes", "size of response"]]);
+
+/** What the mix is, and of how many requests it is known. @param {import("./documents.js").ComparedDocument} found */
+function sameMix({ same_mix: same }) {
+  if (!same) return "A and B have too few requests in common, by carrier, path or size of response, to say what the same mix of them would take: the difference may be one of what they ask for.";
+  const by = same.by.map((name) => CUTS.get(name) ?? name);
+  const named = [by.slice(0, -1).join(", "), ...by.slice(-1)].filter(Boolean).join(" and ");
+  return `Of the same mix: A and B weighed so that each ${named} has the same share of both, in ${whole(same.strata)} strata; ${percent(same.a_covered)} of A and ${percent(same.b_covered)} of B have a counterpart. Where the two columns differ, A and B ask for other things.`;
 }
 
 /** @param {import("./documents.js").ComparedDocument} found */

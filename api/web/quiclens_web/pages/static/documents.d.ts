@@ -38,12 +38,14 @@ export interface Coverage {
   weight: number;
 }
 /**
- * Two groups of requests side by side.
+ * Two groups of requests side by side, as they are and with the same mix; null where they have too little in
+ * common.
  */
 export interface ComparedDocument {
   a: ComparedGroup;
   b: ComparedGroup;
   differences: Difference[];
+  same_mix: SameMixDocument | null;
 }
 /**
  * One of two groups of requests.
@@ -93,6 +95,23 @@ export interface Difference {
   us: number | null;
   low_us: number | null;
   high_us: number | null;
+}
+/**
+ * Two groups as they would be with the same mix of `by`: which share of each has a counterpart in the other, in so
+ * many strata; their quantiles, and the differences.
+ */
+export interface SameMixDocument {
+  by: string[];
+  strata: number;
+  a_covered: number;
+  b_covered: number;
+  a: {
+    [k: string]: Quantile;
+  };
+  b: {
+    [k: string]: Quantile;
+  };
+  differences: Difference[];
 }
 /**
  * A condition that holds for a request or does not: `carrier` `=` `Halden`, `min_rtt_us` `>=` `90000`.

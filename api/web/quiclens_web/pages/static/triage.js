@@ -4,6 +4,7 @@
 import { el } from "./dom.js";
 import { whole } from "./format.js";
 import { requestPage } from "./state.js";
+import { lineOf } from "./window.js";
 
 /**
  * @param {import("./documents.js").TriageDocument} found
@@ -26,5 +27,13 @@ function links(found, each) {
   const query = new URLSearchParams([["since", each.since], ["until", found.until]]);
   for (const { attribute, operator, value } of each.conditions) query.append("where", `${attribute}${operator}${value}`);
   const examples = each.examples.map(({ request_id }, place) => el("a", { href: requestPage(request_id) }, place ? "another" : "one explained"));
-  return el("p", { class: "note" }, el("a", { href: `/?${query}` }, "these alone"), " · ", el("a", { href: `/requests?${query}` }, "their slowest"), ...examples.flatMap((link) => [" · ", link]));
+  return el("p", { class: "note" }, el("a", { href: `/?${query}` }, "these alone"), " · ", el("a", { href: `/requests?${query}` }, "their slowest"), " · ", el("a", { href: `/compare?${beforeAndAfter(found, each)}` }, "before and after"), ...examples.flatMap((link) => [" · ", link]));
+}
+
+/** A: its requests before it began, back to where the comparison did; B: those since. @param {import("./documents.js").TriageDocument} found @param {import("./documents.js").TriageFinding} each */
+function beforeAndAfter(found, each) {
+  const who = each.conditions.map(({ attribute, operator, value }) => `${attribute}${operator}${value}`);
+  // The column has microseconds.
+  const before = `${new Date(Date.parse(each.since) - 1).toISOString().slice(0, 23)}999Z`;
+  return new URLSearchParams({ since: found.before_since, until: found.until, a: lineOf([...who, `started_at<=${before}`]), b: lineOf([...who, `started_at>=${each.since}`]) });
 }

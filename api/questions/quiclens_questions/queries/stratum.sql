@@ -1,0 +1,7 @@
+-- The stratum of a request, for other questions: its carrier, its path, and its response's size by powers of four, as far as
+-- each is asked for.
+cityHash64(
+    if({by_carrier:Bool}, ifNull(toString(carrier), ''), ''),
+    if({by_path:Bool}, ifNull(path, ''), ''),
+    if({by_response_bytes:Bool}, ifNull(toInt16(floor(log2(greatest(1, response_bytes)) / 2)), -1), 0)
+)
