@@ -42,6 +42,16 @@ def test_a_pair_that_explains_it_comes_before_its_conditions() -> None:
     assert (("a",), ("a", "b")) in names
 
 
+def test_what_a_trace_alone_tells_is_compared_among_traced_requests() -> None:
+    """A tenth is traced, and of those three times as many are chosen as of others."""
+    whole, traced = Population(100_000, 5_000, 1.0), (10_000, 1_300)
+    every, half = Group(("stack=x",), 10_000, 1_300, traced), Group(("lost>=0",), 5_000, 640, traced)
+    more = Group(("lost>=5",), 1_000, 400, traced)
+    (finding,) = found([every, half, more], [], 0, whole)
+    assert finding.group.names == ("lost>=5",) and finding.share_elsewhere == 0.1
+    assert finding.excess == pytest.approx(300)
+
+
 def test_two_names_of_the_same_requests_are_one_finding() -> None:
     whole = Population(100_000, 5_000, 1.0)
     singles = [Group(("city=x",), 1_000, 450), Group(("pop=x",), 1_000, 450), Group(("app=y",), 1_000, 450)]

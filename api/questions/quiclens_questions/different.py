@@ -6,7 +6,7 @@ below) a quantile of its own. `findings.py` says which of them stand out, and in
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -81,10 +81,12 @@ def different(store: Store, asked: Different) -> DifferentDocument:
     )
     if asked.chosen_from_us == 0 and asked.chosen_since is None and asked.chosen_to_us == _DURATION_MAX:
         window["chosen_from_us"] = edges["slow_us"] or 0
-    whole, counted = together(
+    whole, known, counted = together(
         lambda: _whole(store, asked, window),
+        lambda: _known(store, asked, window),
         lambda: _singles(store, asked, window, edges),
     )
+    counted = [(condition, replace(group, known=known[condition.attribute])) for condition, group in counted]
     findings: list[Finding] = []
     conditions: dict[str, AttributeCondition] = {}
     if 0 < whole.chosen < whole.requests:
@@ -120,6 +122,18 @@ def _edges(store: Store, asked: Different, window: Row) -> Row:
 def _whole(store: Store, asked: Different, window: Row) -> Population:
     row = _ask(store, "different_totals", asked, window).dicts()[0]
     return Population(int(row["requests"]), int(row["chosen"]), design_effect(**row))
+
+
+def _known(store: Store, asked: Different, window: Row) -> dict[str, tuple[int, int]]:
+    """Of each attribute, how many requests have a value, and how many of those are chosen."""
+    names = (*asked.categories, *asked.numbers)
+    marks = {
+        "names": ", ".join(f"'{name}'" for name in names),
+        "known": ", ".join(f"countIf({name} IS NOT NULL)" for name in names),
+        "chosen": ", ".join(f"countIf({name} IS NOT NULL AND is_chosen)" for name in names),
+    }
+    rows = _ask(store, "different_known", asked, window, marks).dicts()
+    return {row["attribute"]: (row["n"], row["s"]) for row in rows}
 
 
 def _singles(store: Store, asked: Different, window: Row, edges: Row) -> list[tuple[AttributeCondition, Group]]:
@@ -189,7 +203,12 @@ def _pairs(
     marks = {**places.marks, **places.of_pairs([(first, second) for first, second, _ in likely])}
     (totals,) = _ask(store, "different_pair_totals", asked, {**window, **places.bound}, marks).one()
     return [
-        Group((picked[first - 1].name, picked[second - 1].name), n, s)
+        Group(
+            (picked[first - 1].name, picked[second - 1].name),
+            n,
+            s,
+            min((groups[place - 1].known for place in (first, second)), key=lambda known: known or (whole.requests,)),
+        )
         for (first, second, s), n in zip(likely, totals, strict=True)
     ], possible
 
@@ -246,7 +265,7 @@ class _Places:
 
 def _surplus(group: Group, whole: Population) -> float:
     """Standard errors above what is expected."""
-    expected = group.requests * whole.share
+    expected = group.requests * group.among(whole).share
     return (group.chosen - expected) / math.sqrt(max(1.0, expected))
 
 

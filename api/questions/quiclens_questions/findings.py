@@ -1,12 +1,13 @@
 """Which conditions are more common among some requests than among all: counts in, ranked findings out. Pure.
 
-A condition's requests are compared with all others. Requests of one user (else connection) are alike, so counts are
-taken as those of fewer independent requests: all are divided by the design effect (Rao and Scott, Biometrics 48, 1992).
-The chance of so many by accident is that of Fisher's exact test, the tail of a hypergeometric distribution. A pair must
-be above all others and above the rest of either of its conditions: its chance is the largest of the three (Berger,
-Technometrics 24, 1982). Of all conditions that have requests enough, those are found that Benjamini and Hochberg's
-procedure (JRSS B 57, 1995) leaves at a false discovery rate of 5 %, half of it each for single conditions and for
-pairs; nothing is left out after it.
+A condition's requests are compared with all others of which the attribute is known: what only a trace tells is
+compared among traced requests, else it would say no more than which are traced. Requests of one user (else connection)
+are alike, so counts are taken as those of fewer independent requests: all are divided by the design effect (Rao and
+Scott, Biometrics 48, 1992). The chance of so many by accident is that of Fisher's exact test, the tail of a
+hypergeometric distribution. A pair must be above all others and above the rest of either of its conditions: its chance
+is the largest of the three (Berger, Technometrics 24, 1982). Of all conditions that have requests enough, those are
+found that Benjamini and Hochberg's procedure (JRSS B 57, 1995) leaves at a false discovery rate of 5 %, half of it
+each for single conditions and for pairs; nothing is left out after it.
 """
 
 import math
@@ -35,11 +36,17 @@ class Population:
 
 @dataclass(frozen=True)
 class Group:
-    """The requests for which one condition holds, or two: `names` are those of the conditions."""
+    """The requests for which one condition holds, or two: `names` are those of the conditions. `known`: of how many
+    requests it can be said, and how many of those are chosen; of all, where it is None."""
 
     names: tuple[str, ...]
     requests: int
     chosen: int
+    known: tuple[int, int] | None = None
+
+    def among(self, whole: Population) -> Population:
+        """What it is compared with."""
+        return whole if self.known is None else Population(*self.known, whole.effect)
 
 
 @dataclass(frozen=True)
@@ -110,7 +117,8 @@ def _merged(ranked: list[Finding], first: dict[str, str]) -> list[Finding]:
     return list(kept.values())
 
 
-def _finding(group: Group, whole: Population) -> Finding:
+def _finding(group: Group, of_all: Population) -> Finding:
+    whole = group.among(of_all)
     share, elsewhere = (
         group.chosen / group.requests,
         _share(whole.chosen - group.chosen, whole.requests - group.requests),
@@ -152,8 +160,10 @@ def _through(single: Finding, pairs: Sequence[Finding], whole: Population) -> Fi
     """The single finding, with the pair without which it would not stand out."""
     for pair in pairs:
         if single.group.names[0] in pair.group.names:
-            rest = Group(
-                single.group.names, single.group.requests - pair.group.requests, single.group.chosen - pair.group.chosen
+            rest = replace(
+                single.group,
+                requests=single.group.requests - pair.group.requests,
+                chosen=single.group.chosen - pair.group.chosen,
             )
             if rest.requests > 0 and _finding(rest, whole).chance > FALSE_DISCOVERIES:
                 return replace(single, through=pair.group.names)
