@@ -18,6 +18,7 @@ from xml.etree import ElementTree
 
 import pytest
 from serve_process import Served, start
+from store_rows import plant
 
 ROOT = Path(__file__).resolve().parents[2]
 CHROMIUM = os.environ.get("QUICLENS_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
@@ -294,6 +295,37 @@ def test_times_are_told_from_where_one_chooses(demo: Served) -> None:
         one["missing"] for one in ones
     ]
     assert not back["errors"] and not back["missing"] and "zero=" not in back["url"], back
+
+
+# A day of requests of three carriers, of which one has been three times as slow for half an hour.
+_WORSE = """
+INSERT INTO request_versions
+    (request_id, started_hour, started_at, connection_id, source, link, coverage, weight, complete, duration_us, end_is,
+     protocol, carrier)
+WITH
+    number AS n,
+    toDateTime64('2026-11-20 12:00:00', 6, 'UTC') - toIntervalMillisecond((60000 - n) * 1560) AS at,
+    concat('carrier ', toString(cityHash64(n, 1) % 3)) AS of,
+    exp((cityHash64(n, 2) % 1000) / 500) * 50000 AS usual_us
+SELECT
+    toString(n), toStartOfHour(at), at, toString(n), 'log', 'id', 'none', 1, true,
+    toUInt64(if(of = 'carrier 1' AND at >= toDateTime('2026-11-20 11:30:00', 'UTC'), usual_us * 3, usual_us)), 'fin',
+    'h2', of
+FROM numbers(60000)
+"""
+
+
+def test_a_finding_leads_to_its_comparison_with_before(tmp_path: Path) -> None:
+    plant(tmp_path / "store", _WORSE)
+    served = start(tmp_path / "store")
+    expect = ["How long they took", "text=have a counterpart", "text=95 % sure"]
+    (one,) = seen(served, [step("before_and_after", "/", expect, [["text=before and after", "click"]])])
+    assert served.stop() == 0
+    assert not one["errors"] and not one["missing"], one
+    query = parse_qs(urlsplit(one["url"]).query)
+    assert query["a"] == ['carrier="carrier 1" started_at<=2026-11-20T11:29:59.999999Z']
+    assert query["b"] == ['carrier="carrier 1" started_at>=2026-11-20T11:30:00.000000Z']
+    assert query["since"][0] < "2026-11-19" and query["until"][0] > "2026-11-20T11:59"
 
 
 def test_groups_are_compared_of_the_same_mix(demo: Served) -> None:
