@@ -20,6 +20,7 @@ from quiclens_questions.statements import ask, together
 
 ATTRIBUTES = ("carrier", "path", "response_bytes")
 CUTS = (ATTRIBUTES, ("carrier", "response_bytes"), ("response_bytes",))
+"""As in queries/mix.sql."""
 STRATA_AT_MOST = 1_500
 FEWEST = 5  # requests of each group in a stratum
 ENOUGH = 0.8  # of each group's requests have a counterpart
@@ -70,14 +71,15 @@ def same_mix(store: Store, first: ReportQuestion, second: ReportQuestion) -> Sam
         for condition in (*first.where.conditions, *second.where.conditions)
         if condition not in first.where.conditions or condition not in second.where.conditions
     }
-    cuts = dict.fromkeys(tuple(name for name in cut if name not in chosen_by) for cut in CUTS)
+    by = tuple(name for name in ATTRIBUTES if name not in chosen_by)
+    mixes_of_cuts = zip(*together(lambda: _mixes(store, first, by), lambda: _mixes(store, second, by)), strict=True)
     found = None
-    for cut in filter(None, cuts):
-        mixes = together(lambda: _mix(store, first, cut), lambda: _mix(store, second, cut))  # noqa: B023
-        common = tuple(each for each in mixes[0].weights if each in mixes[1].weights)
-        found = SameMix(cut, common, (mixes[0], mixes[1]))
-        if min(found.covered) >= ENOUGH:
-            break
+    for cut, (one, other) in zip(CUTS, mixes_of_cuts, strict=True):
+        names = tuple(name for name in cut if name in by)
+        if names:
+            found = SameMix(names, tuple(each for each in one.weights if each in other.weights), (one, other))
+            if min(found.covered) >= ENOUGH:
+                break
     return found if found and min(found.covered) >= LEAST else None
 
 
@@ -90,11 +92,16 @@ def standardised(
     return next(iter(groups.by_key.values()), None)
 
 
-def _mix(store: Store, asked: ReportQuestion, cut: Sequence[str]) -> Mix:
-    given = {**asked.window, **_cut(cut), "limit": STRATA_AT_MOST}
-    rows = ask(store, "mix", given, asked.where).dicts()
-    weights = {row["stratum"]: row["weight"] for row in rows if row["requests"] >= FEWEST and row["weight"] > 0}
-    return Mix(weights, rows[0]["all_weight"] if rows else 0.0)
+def _mixes(store: Store, asked: ReportQuestion, by: Sequence[str]) -> list[Mix]:
+    """Of each cut, as far as it is by these."""
+    given = {**asked.window, **_cut(by), "limit": STRATA_AT_MOST}
+    weights: list[dict[int, float]] = [{} for _ in CUTS]
+    wholes = [0.0] * len(CUTS)
+    for row in ask(store, "mix", given, asked.where).dicts():
+        wholes[row["cut"] - 1] = row["all_weight"]
+        if row["requests"] >= FEWEST and row["weight"] > 0:
+            weights[row["cut"] - 1][row["stratum"]] = row["weight"]
+    return [Mix(*each) for each in zip(weights, wholes, strict=True)]
 
 
 def _cut(names: Sequence[str]) -> Row:

@@ -4,10 +4,17 @@ SELECT
     /* key columns */
     coalesce(user_hash, connection_id, request_id) AS sample_cluster,
     assumeNotNull(duration_us) AS value,
-    requests.weight * transform((/* stratum.sql */), {strata:Array(UInt64)}, {factors:Array(Float64)}, toFloat64(0)) AS weight,
+    (/* stratum.sql */) AS attributes,
+    transform(
+        cityHash64(attributes.1, attributes.2, attributes.3),
+        {strata:Array(UInt64)},
+        {factors:Array(Float64)},
+        toFloat64(0)
+    ) AS factor,
+    requests.weight * factor AS weight,
     1 AS number
 FROM requests
 WHERE (/* ingest/measured_request.sql */)
-    AND has({strata:Array(UInt64)}, (/* stratum.sql */))
+    AND factor > 0
     AND (/* in_window.sql */)
 /* conditions */
