@@ -152,6 +152,7 @@ def test_every_command_has_help_with_examples(run: Run) -> None:
         "report",
         "failed",
         "check",
+        "diff",
         "status",
         "serve",
         "link",

@@ -25,9 +25,10 @@ _SHOWN = left_to("quiclens")
 # What needs no argument is run as it stands; of the others a sentence says the name alone, or that of an option.
 _ALONE = ("slow", "triage", "failed", "status", "audit", "migrate", "retention")
 # What reads or changes files and stores is run in a folder that has what the documents speak of.
-_IN_A_FOLDER = ("load", "lines", "check", "export", "migrate", "erase", "retention")
+_IN_A_FOLDER = ("load", "lines", "check", "diff", "export", "migrate", "erase", "retention")
 # What a document's words stand for in that folder. The store is the folder's, wherever the document has it.
 _STANDS_FOR = {
+    r"\b(before|after)/": str(ROOT / "schema" / "vectors"),
     r"--store http://quiclens@clickhouse:8123/quiclens": "",
     r"--store chdb:(STORE|/var/lib/quiclens-store)": "",
     r"/var/log/http/access\.jsonl": "access.jsonl",

@@ -79,7 +79,8 @@ def pages(keep: bool, slice_of: int, progress: Callable[[int, int], None], folde
             requests, connections = _names(store, "requests", "request"), _names(store, "connections", "connection")
             paths = [*_PLACES, *(f"/requests/{quote(name)}" for name in requests)]
             paths += [f"/connections/{quote(name, safe='')}?view={view}" for name in connections for view in VIEWS]
-            commands = [*_ABOUT_ALL, *(("check", str(path.relative_to(VECTORS))) for path in inputs())]
+            names = [str(path.relative_to(VECTORS)) for path in inputs()]
+            commands = [*_ABOUT_ALL, *(("check", name) for name in names), *(("diff", name, name) for name in names)]
             commands += [("explain", name) for name in requests] + [("export", name) for name in connections]
             left = [path for path in paths[::slice_of] if path not in done]
             asked = [words for words in commands[::slice_of] if " ".join(words) not in done]

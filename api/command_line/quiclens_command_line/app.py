@@ -22,6 +22,7 @@ COMMANDS = (
     "failed",
     "triage",
     "check",
+    "diff",
     "status",
     "audit",
     "serve",

@@ -40,6 +40,27 @@ def lines(arguments: Sequence[str]) -> list[str]:
     return done.stdout.decode("utf-8", "replace").splitlines()
 
 
+def each_line(arguments: Sequence[str]) -> Iterator[str]:
+    """Run, and return one line after another as they come."""
+    with TemporaryFile() as errors:
+        with _started():
+            words: list[str | Path] = [find(), *arguments]
+            process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors)
+        assert process.stdout is not None
+        try:
+            for line in process.stdout:
+                yield line.decode("utf-8", "replace")
+        except BaseException:  # nobody wants the rest
+            process.kill()
+            raise
+        finally:
+            process.stdout.close()
+            code = process.wait()
+        errors.seek(0)
+        if code != 0:
+            raise _failed(code, errors.read())
+
+
 def feed(arguments: Sequence[str], pieces: Iterable[bytes], target: IO[bytes]) -> None:
     """Run with `pieces` on its standard input and `target` as its standard output."""
     with TemporaryFile() as errors:

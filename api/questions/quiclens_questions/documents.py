@@ -7,7 +7,7 @@ catalogue says what they are (`OfTable`). `null` is what nobody knows.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Any, NotRequired, TypeVar
+from typing import Annotated, Any, Literal, NotRequired, TypeVar
 
 from quiclens_schema import catalogue
 from typing_extensions import TypedDict
@@ -498,6 +498,52 @@ class ComparedDocument(TypedDict):
     b: ComparedGroup
     differences: Sequence[Difference]
     same_mix: SameMixDocument | None
+
+
+DiffVerdict = Literal["slower", "faster", "shifted", "same", "too_few"]
+"""`shifted`: of what is sure some grew and some shrank. `too_few`: of fewer connections than `fewest_connections`
+nothing is sure."""
+
+
+@whole
+class DiffSide(TypedDict):
+    """One of two folders of logs: the requests that are compared, of so many connections, and how many are not, by
+    reason."""
+
+    path: str
+    requests: int
+    connections: int
+    left_out: Mapping[str, int]
+
+
+@whole
+class ChangedFigure(TypedDict):
+    """A figure of both folders in us, and the difference, new less old, with its 95 % interval; null of too few
+    connections. `is_sure`: among all figures, chance would make any so different in one comparison of a hundred."""
+
+    name: str
+    old_us: float
+    new_us: float
+    us: float
+    low_us: float | None
+    high_us: float | None
+    chance: float | None
+    is_sure: bool
+
+
+@whole
+class DiffDocument(TypedDict):
+    """Two folders of logs: durations (mean and quantiles), and means of causes, the largest difference first."""
+
+    old: DiffSide
+    new: DiffSide
+    vantage: str
+    paired: bool
+    level: float
+    fewest_connections: int
+    verdict: DiffVerdict
+    durations: Sequence[ChangedFigure]
+    causes: Sequence[ChangedFigure]
 
 
 @whole

@@ -100,6 +100,7 @@ def asked(store: str, folder: Path) -> dict[str, StartUpCommand]:
         "failed": StartUpCommand(("failed", *of)),
         "triage": StartUpCommand(("triage", *of)),
         "check": StartUpCommand(("check", str(_log()))),
+        "diff": StartUpCommand(("diff", str(_log()), str(_log()))),
         "status": StartUpCommand(("status", *of)),
         "audit": StartUpCommand(("audit", *of)),
         "serve": StartUpCommand(("serve", "--listen", "127.0.0.1:0", *of), begun),

@@ -9,6 +9,7 @@
 | `ratios` | a share of a sum, such as of time |
 | `changes` | when a share became larger, with the interval of that moment |
 | `splits` | whether one part of a group differs from the rest |
+| `resampled` | differences of two groups by resampling connections |
 | `kept` | sums and ratios of events of which chance kept some |
 | `distributions` | the level, 95 % (`Z95`, `BEYOND`), and scipy's distributions |
 

@@ -20,6 +20,11 @@ def student95(freedom: float) -> float:
     return float(_special().stdtrit(freedom, 1 - BEYOND))
 
 
+def student_tails(value: float, freedom: float) -> float:
+    """The chance of Student's t with `freedom` degrees beyond `value` on either side."""
+    return 2 * float(_special().stdtr(freedom, -value))
+
+
 def chi_square_tail(value: float, freedom: int) -> float:
     """The chance of at least this value with so many degrees of freedom, DLMF 8.2.4."""
     return float(_special().gammaincc(freedom / 2, value / 2))
