@@ -155,6 +155,7 @@ fn records_of_the_case_folders_come_back_equal() {
         ("delta_times", "trace"),
         ("delta_time_rows", "traces"),
         ("time_formats_mixed", "trace"),
+        ("time_twice", "trace"),
         ("time_formats_newest", "trace"),
         ("time_since_an_epoch", "trace"),
         ("names_with_escapes", "trace"),

@@ -197,9 +197,9 @@ fn own_format(shape: &[u8]) -> Option<TimeFormat> {
 /// it stands, in `more`.
 pub fn keep_time(event: &mut Event, written_ns: i64, units: &Units) {
     let slots = |shape: &[u8], of: u8| outside_strings(shape).filter(|(_, byte)| *byte == of).count();
-    let Some((at, marker)) = outside_strings(&event.shape).find(|(_, byte)| matches!(*byte, TIME | TIME_TEXT)) else {
-        return;
-    };
+    // Of a member that is there twice the last counts.
+    let markers = outside_strings(&event.shape).filter(|(_, byte)| matches!(*byte, TIME | TIME_TEXT));
+    let Some((at, marker)) = markers.last() else { return };
     let before = &event.shape[..at];
     let in_frames = || event.frames.iter().map(|frame| slots(event.bytes(frame.shape), MORE)).sum::<usize>();
     let place = slots(before, MORE) + if slots(before, FRAMES) > 0 { in_frames() } else { 0 };
