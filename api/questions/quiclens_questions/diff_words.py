@@ -31,20 +31,28 @@ def sentence(document: DiffDocument) -> str:
         None,
     )
     mean = document["durations"][0]
+    causes = [_changed(each) for each in document["causes"] if each["is_sure"]][:_CAUSES_TOLD]
+    of_mean = f"the mean by {signed(mean['us'])}{interval(mean)}"
+    if document["verdict"] == "same":
+        return f"Not different: no duration changed beyond chance, {of_mean}; {of_what(document)}."
+    verdict = document["verdict"].capitalize()
     if told is None:
-        by = f"the mean by {signed(mean['us'])}{interval(mean)}"
-        said = f"no duration changed beyond chance, {by}; {of_what(document)}."
-    else:
-        said = f"{told['name']} {duration(round(told['old_us']))} before, "
-        said += f"{duration(round(told['new_us']))} after, {signed(told['us'])}{interval(told)}; {of_what(document)}."
-    verdict = "Not different" if document["verdict"] == "same" else document["verdict"].capitalize()
-    causes = [each for each in document["causes"] if each["is_sure"]]
-    return " ".join([f"{verdict}: {said}", *(f"{_changed(each)}." for each in causes[:_CAUSES_TOLD])])
+        beside = f"What the durations show of it is no more than chance, {of_mean}; {of_what(document)}."
+        return f"{verdict}: {' and '.join(causes)}. {beside}"
+    said = (
+        f"{verdict}: {told['name']} {duration(round(told['old_us']))} before, {duration(round(told['new_us']))} after, "
+    )
+    said += f"{signed(told['us'])}{interval(told)}; {of_what(document)}."
+    return f"{said} {_sentence(' and '.join(causes))}".strip()
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}." if text else ""
 
 
 def _changed(each: ChangedFigure) -> str:
     verb = "grew" if each["us"] > 0 else "shrank"
-    return f"{look(each['name']).name.capitalize()} {verb}: {signed(each['us'])} a request{interval(each)}"
+    return f"{look(each['name']).name} {verb} by {signed(each['us'])} a request{interval(each)}"
 
 
 def of_what(document: DiffDocument) -> str:

@@ -36,7 +36,7 @@ from quiclens_questions.findings import design_effect
 from quiclens_questions.moment import bound
 from quiclens_questions.slow import coverage
 from quiclens_questions.statements import ask_written, sql, together, typed
-from quiclens_questions.statistics.changes import Before, ChangePoint, Series, change_point, dispersion_of
+from quiclens_questions.statistics.changes import Before, ChangePoint, CountSeries, change_point, dispersion_of
 from quiclens_questions.triage_measures import FELT, ON_THE_WAY, Measures
 from quiclens_questions.triage_words import sentence
 from quiclens_questions.watch import BUCKET_S, RATE, RATE_OVER_S
@@ -360,7 +360,7 @@ def _grouping(members: Sequence[str]) -> int:
 
 def _design_effect(row: Row, place: int) -> float:
     """Of the measure at this place. Sums of weights are made those of as many requests as they are worth."""
-    worth = Series([row["hits"][place]], [row["of"][place]], [row["squares"][place]]).worth
+    worth = CountSeries([row["hits"][place]], [row["of"][place]], [row["squares"][place]]).worth
     once = (worth * row[name][place] for name in ("of", "hits"))
     squared = (worth * worth * row[name][place] for name in ("hits_hits", "hits_of", "of_of"))
     return design_effect(*once, *squared)
@@ -447,16 +447,16 @@ class Masks:
     def _named(self, bits: int) -> tuple[AttributeCondition, ...]:
         return tuple(each for place, each in enumerate(self.conditions) if bits >> place & 1)
 
-    def _counted(self, bits: int) -> dict[str, Series]:
+    def _counted(self, bits: int) -> dict[str, CountSeries]:
         """Of each measure, by segment, the requests that meet these conditions."""
         return {name: self._series(bits, name) for name in self.measures.names}
 
-    def _series(self, bits: int, measure: str) -> Series:
+    def _series(self, bits: int, measure: str) -> CountSeries:
         met = [series for mask, series in self._by_mask[measure].items() if mask & bits == bits]
-        return Series.sum_of(met, self.segments)
+        return CountSeries.sum_of(met, self.segments)
 
     @cached_property
-    def _by_mask(self) -> Mapping[str, Mapping[int, Series]]:
+    def _by_mask(self) -> Mapping[str, Mapping[int, CountSeries]]:
         """Of each measure, by segment, the requests that meet the same conditions."""
         of_masks: dict[int, list[Row]] = {}
         for row in self.rows:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from quiclens_questions.statistics.changes import Series
+from quiclens_questions.statistics.changes import CountSeries
 
 Row = Mapping[str, Any]
 
@@ -46,10 +46,10 @@ class Measures:
             "squares": ", ".join(f"toFloat64(sumIf({each.squares}, {each.of}))" for each in self.every),
         }
 
-    def series(self, rows: Sequence[Row], name: str) -> Series:
+    def series(self, rows: Sequence[Row], name: str) -> CountSeries:
         """A measure's sums of rows that are stretches of time, one after another."""
         place = self.names.index(name)
-        return Series(*([row[sums][place] for row in rows] for sums in ("hits", "of", "squares")))
+        return CountSeries(*([row[sums][place] for row in rows] for sums in ("hits", "of", "squares")))
 
 
 FELT = Measures(

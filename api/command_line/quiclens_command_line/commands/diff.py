@@ -11,7 +11,7 @@ from quiclens_command_line.show.diff import diff_view
 from quiclens_questions.diff import VANTAGES
 from quiclens_questions.diff import diff as ask_diff
 from quiclens_questions.diff_words import markdown as in_markdown
-from quiclens_questions.failure import CANNOT_RUN, DONE, NOTHING_FOUND, usage
+from quiclens_questions.failure import DONE, NOTHING_FOUND, usage
 
 
 def diff(
@@ -30,7 +30,7 @@ def diff(
     compared as two samples. Requests that did not end are left out, and counted. No store is opened.
 
     Exit code 0: nothing is slower beyond chance (one false alarm in a hundred comparisons at most). 1: durations, or
-    else causes, grew and none shrank. 3: too few connections to say, fewer than eight.
+    else causes, grew and none shrank; or there are fewer than eight connections, too few to say.
 
     Examples:
 
@@ -46,4 +46,4 @@ def diff(
         print_text("\n".join(in_markdown(found)) + "\n")
     else:
         answer(as_json, found, *diff_view(found))
-    return {"slower": NOTHING_FOUND, "too_few": CANNOT_RUN}.get(found["verdict"], DONE)
+    return NOTHING_FOUND if found["verdict"] in ("slower", "too_few") else DONE

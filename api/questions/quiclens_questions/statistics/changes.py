@@ -63,7 +63,7 @@ class Before:
 
 
 @dataclass(frozen=True)
-class Series:
+class CountSeries:
     """Sums of stretches of time, one after another: of requests that count, of all of them, and of the squares of their
     weights. All are worth the effective sample size (Kish, "Survey Sampling", 11.7); with equal weights, their number.
     """
@@ -73,7 +73,7 @@ class Series:
     squares: Sequence[float]
 
     @classmethod
-    def sum_of(cls, parts: "Sequence[Series]", length: int) -> "Series":
+    def sum_of(cls, parts: "Sequence[CountSeries]", length: int) -> "CountSeries":
         """Of several series of the same stretches, so many."""
 
         def summed(lists: Sequence[Sequence[float]]) -> list[float]:
@@ -101,10 +101,10 @@ class Series:
         worth = self.worth
         return [each * worth for each in self.hits], [each * worth for each in self.of]
 
-    def less(self, part: "Series") -> "Series":
+    def less(self, part: "CountSeries") -> "CountSeries":
         """The rest without a part of them."""
         both = ((self.hits, part.hits), (self.of, part.of), (self.squares, part.squares))
-        return Series(*([max(0.0, one - other) for one, other in zip(*each, strict=True)] for each in both))
+        return CountSeries(*([max(0.0, one - other) for one, other in zip(*each, strict=True)] for each in both))
 
     def at(self, place: int, worth: float | None = None) -> Before:
         """Those of the stretches before a place, and from there on."""
