@@ -158,7 +158,8 @@ def _commanded(store: str, commands: Sequence[tuple[str, ...]]) -> Iterator[Visi
         name, *things = words
         is_json = name != "export" and turn % 2 == 1
         out = ["--output", "-"] if name == "export" else ["--json"] if is_json else []
-        program = [sys.executable, "-m", "quiclens_command_line", name, "--store", store, *out]
+        of_store = [] if name == "diff" else ["--store", store]
+        program = [sys.executable, "-m", "quiclens_command_line", name, *of_store, *out]
         program += things if words in _ABOUT_ALL else ["--", *things]
         done = subprocess.run(
             program, capture_output=True, text=True, check=False, errors="replace", timeout=_SECONDS, cwd=VECTORS

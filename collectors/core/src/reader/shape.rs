@@ -173,10 +173,11 @@ fn outside_strings(shape: &[u8]) -> impl Iterator<Item = (usize, u8)> {
     })
 }
 
-/// What the record itself says of how its time is written: the member `time_format` of its outermost object.
+/// What the record itself says of how its time is written: the member `time_format` of its outermost object, the last text
+/// where it is there twice.
 fn own_format(shape: &[u8]) -> Option<TimeFormat> {
     memchr::memmem::find(shape, b"format")?;
-    let mut depth = 0usize;
+    let (mut depth, mut found) = (0usize, None);
     for (at, byte) in outside_strings(shape) {
         match byte {
             b'{' | b'[' => depth += 1,
@@ -186,11 +187,11 @@ fn own_format(shape: &[u8]) -> Option<TimeFormat> {
         if depth == 1 && matches!(byte, b'{' | b',') {
             let mut cursor = Cursor { at: at + 1, ..Cursor::new(shape) };
             if cursor.key().is_ok_and(|key| *key.plain() == *b"time_format") {
-                return TimeFormat::read(&cursor.string().ok()?.plain());
+                found = cursor.string().map_or(found, |format| TimeFormat::read(&format.plain()));
             }
         }
     }
-    None
+    found
 }
 
 /// The event's time is not what its record wrote, but counted from where those of its trace do: what it wrote is kept as
