@@ -17,10 +17,8 @@ use std::collections::HashSet;
 /// How documents say that a time counts from the record before.
 const DIFFERENCES: [&[u8]; 2] = [b"delta", b"relative_to_previous_event"];
 
-/// A number, or a text that is one: what else stands in its place makes no event.
-fn is_a_time(value: &Value) -> bool {
-    value.is_number() || value.as_str().is_some_and(|text| text.parse::<f64>().is_ok_and(f64::is_finite))
-}
+/// What stands in a header, or may, where an escape is.
+const HEADERS: [&[u8]; 3] = [b"qlog_", b"file_schema", b"\\"];
 
 /// The records that are not at one of these places, without the header and those of other logs among them.
 fn records(framing: Framing, text: &[u8], without: &HashSet<u64>) -> Vec<Value> {
@@ -33,10 +31,12 @@ fn records(framing: Framing, text: &[u8], without: &HashSet<u64>) -> Vec<Value> 
         if !is_header && !without.contains(&window.offset()) {
             let record = &window.rest()[..len];
             let value = serde_json::from_slice(record).unwrap_or(Value::Null);
-            let is_event = value.get("name").is_some() && value.get("time").is_some_and(is_a_time);
-            let begins_another = || Header::sequential(record, framing).is_some_and(|header| header.begins_a_log());
-            if value.is_null() || is_event || !begins_another() {
+            let begins_another = HEADERS.iter().any(|word| memchr::memmem::find(record, word).is_some())
+                && Header::sequential(record, framing).is_some_and(|header| header.begins_a_log());
+            if !begins_another {
                 found.push(value);
+            } else if value.get("name").is_some() && value.get("time").is_some() {
+                found.push(Value::Null); // one of the two, by whether its time can be read
             }
         }
         window.consume(taken);
