@@ -123,16 +123,19 @@ def _check_schema(table: str, batch: pa.RecordBatch) -> None:
     problems = [f"unknown column {name}" for name in names if name not in known]
     problems += [f"column {name} twice" for name in sorted({name for name in names if names.count(name) > 1})]
     problems += [f"no column {name}" for name in catalogue.load().table(table).key_columns if name not in names]
-    for name, column in zip(names, batch.columns, strict=True):
+    for at, name in enumerate(names):
         if name in known and not problems:
-            problems += _column_problems(name, known[name], column)
+            problems += _column_problems(name, known[name], batch, at)
     if problems:
         raise Unreadable("wrong_schema", ", ".join(problems[:3]))
 
 
-def _column_problems(name: str, wanted: pa.Field, column: pa.Array) -> list[str]:
-    if not is_readable_as(column.type, wanted.type):
-        return [f"column {name} is {column.type}, not {wanted.type}"]
+def _column_problems(name: str, wanted: pa.Field, batch: pa.RecordBatch, at: int) -> list[str]:
+    # The type first: of some, such as an interval of months, pyarrow has no arrays.
+    kind = batch.schema.field(at).type
+    if not is_readable_as(kind, wanted.type):
+        return [f"column {name} is {kind}, not {wanted.type}"]
+    column = batch.column(at)
     if (column.null_count and not wanted.nullable) or has_nulls_inside(column):
         return [f"column {name} has nulls"]
     return []
