@@ -37,7 +37,7 @@ import { toSvg } from "./chart_svg.js";
  * @typedef {object} Chart
  * @property {number[]} x
  * @property {boolean} [isClock] x is seconds since 1970, else us since a trace began
- * @property {number} [zero] where x is told from, us since the trace began
+ * @property {number} [zero] where round times are counted from, us since the trace began
  * @property {Line[]} lines
  * @property {Axis} y
  * @property {number} [height]
@@ -86,9 +86,7 @@ function banded(chart) {
 function options(place, chart) {
   const grid = { stroke: colour("line"), width: 1 };
   const axis = { stroke: colour("quiet"), grid, ticks: grid, font: "12px system-ui" };
-  const zero = chart.zero ?? 0;
-  const told = chart.toldX;
-  const toldX = told && ((/** @type {number} */ value) => told(value - zero));
+  const { toldX, zero } = chart;
   const bands = banded(chart);
   return {
     width: Math.max(280, place.clientWidth),
@@ -104,7 +102,7 @@ function options(place, chart) {
       y: { distr: chart.y.isLog ? 3 : 1, range: chart.y.isLog ? undefined : (_plot, least, most) => [Math.min(chart.y.least ?? 0, least ?? 0), chart.y.most ?? Math.max(1e-9, most ?? 1) * 1.05] },
     },
     axes: [
-      { ...axis, values: (_plot, values) => values.map((value) => (toldX ?? clock(values))(value)), space: 80, splits: zero ? (_plot, _axis, least, most, step) => multiples(least - zero, most - zero, step).map((each) => each + zero) : undefined },
+      { ...axis, values: (_plot, values) => values.map((value) => (toldX ?? clock(values))(value)), space: 80, splits: zero ? (_plot, _axis, least, most, step) => multiples(least, most, step, zero) : undefined },
       { ...axis, size: 84, values: (_plot, values) => values.map((value) => (value === null ? "" : chart.y.told(value))) },
     ],
     series: [

@@ -45,8 +45,7 @@ export function toSvg(plot, chart, said) {
       return `<path d="M${[...edge(ends.high), ...edge(ends.low).reverse()].join("L")}Z" fill="${line.colour}" fill-opacity="0.18"/>`;
     });
   }
-  const toldX = chart.toldX;
-  const told = toldX ? (/** @type {number} */ at) => toldX(at - (chart.zero ?? 0)) : ((/** @type {number} */ at) => new Date(at * 1e3).toISOString().slice(11, 19));
+  const told = chart.toldX ?? ((/** @type {number} */ at) => new Date(at * 1e3).toISOString().slice(11, 19));
   const ticks = [0, 0.25, 0.5, 0.75, 1].map((share) => plot.posToVal(share * box.width, "x"));
   const levels = [0, 0.25, 0.5, 0.75, 1].map((share) => plot.posToVal(share * box.height, "y"));
   const axes = [

@@ -34,7 +34,7 @@ function show() {
 /** @param {import("./documents.js").ComparedDocument} found */
 function quantiles(found) {
   const told = (/** @type {import("./documents.js").Quantile} */ one) => (one.us === null ? "too few" : `${duration(one.us)}`);
-  const between = (/** @type {import("./documents.js").Quantile} */ one) => (one.low_us === null || one.high_us === null || one.us === null ? "" : `${duration(one.low_us)} – ${duration(one.high_us)}`);
+  const between = (/** @type {import("./documents.js").Quantile} */ one) => (isBounded(one) ? `${duration(one.low_us)} – ${duration(one.high_us)}` : "");
   const side = (/** @type {import("./documents.js").ComparedGroup} */ group) => `${whole(group.requests)} requests, ${whole(group.traced)} traced`;
   return el("section", { class: "card" }, el("h2", {}, "How long they took ", el("small", {}, "with 95 % intervals")), el("table", {},
     el("thead", {}, el("tr", {}, el("td", {}), el("th", { class: "n" }, `A: ${found.a.where.join(" ") || "everything"}`), el("th", {}, side(found.a)), el("th", { class: "n" }, `B: ${found.b.where.join(" ") || "everything"}`), el("th", {}, side(found.b)), el("th", { class: "n" }, "B − A"), el("td", {}), ...(found.same_mix ? [el("th", { class: "n" }, "of the same mix"), el("td", {})] : []))),

@@ -104,8 +104,8 @@ function show() {
   panel.setAttribute("aria-labelledby", `tab-${name}`);
   const all = from === 0 && to >= length;
   find("#view-range").textContent = `${isBeyond ? "what the address asks for lies beyond its end: " : ""}${all ? `all ${duration(length)}` : `${toldIn(from - zero, to - from)} to ${toldIn(to - zero, to - from)} of ${duration(length)}`}`;
-  clock(marked);
-  strip(marked);
+  clock(marked, zero);
+  strip(marked, zero);
   newestView(async (signal) => {
     const place = el("div", {}, el("p", { class: "note" }, "asking …"));
     fill(panel, place);
@@ -118,18 +118,18 @@ function zeroOf(marked) {
   return marked && state().get("zero") === "request" ? marked.start_us : 0;
 }
 
-/** Says which clock the times are of, and leads to the other one. @param {Request | null} marked */
-function clock(marked) {
+/** Says which clock the times are of, and leads to the other one. @param {Request | null} marked @param {number} zero */
+function clock(marked, zero) {
   const place = find("#clock");
   if (!marked) return fill(place, "Times are since the trace began.");
   const leads = requestPage(marked.name);
-  const isRequests = zeroOf(marked) !== 0;
+  const isRequests = zero !== 0;
   const other = el("button", { type: "button", "aria-pressed": String(isRequests), onclick: () => { change({ zero: isRequests ? null : "request" }); show(); } }, "since the request began");
   fill(place, "Shaded: request ", el("a", { href: leads }, marked.name), `, from ${ms(marked.start_us, 3)} to ${ms(marked.end_us, 3)} ms of the trace. Times are since the ${isRequests ? "request" : "trace"} began; ${isRequests ? `since the trace began they are ${ms(marked.start_us, 3)} ms more` : `since the request began they are ${ms(marked.start_us, 3)} ms less`}. `, other);
 }
 
-/** @param {Request | null} marked */
-async function strip(marked) {
+/** @param {Request | null} marked @param {number} zero */
+async function strip(marked, zero) {
   whole_ ??= await ask(`${path}/series`, { ...trace, buckets: 400 });
   const place = /** @type {HTMLElement} */ (find("#overview-strip"));
   place.className = "chart";
@@ -149,8 +149,8 @@ async function strip(marked) {
     y: { told: rate },
     height: 110,
     name: "overview",
-    toldX: duration,
-    zero: zeroOf(marked),
+    toldX: (us) => duration(us - zero),
+    zero,
     zoomed: zoom,
     under: (plot) => shade(plot, marked),
     over: (plot) => {

@@ -31,7 +31,7 @@ export async function congestion(place, shown) {
   const beside = ["", legend(stops, series), el("label", { class: "note" }, fromZero, " from 0"), ""];
   fill(place, exactness(series), ...places.map((chart, at) => el("section", { class: "card" }, el("h2", {}, titles[at][0], " ", el("small", {}, titles[at][1])), chart, beside[at])));
   const shaded = (/** @type {any} */ plot) => shade(plot, shown.request);
-  const common = { toldX: duration, zero: shown.zero, group: GROUP, zoomed: shown.zoom, range: shown.range, under: shaded };
+  const common = { toldX: (/** @type {number} */ us) => duration(us - shown.zero), zero: shown.zero, group: GROUP, zoomed: shown.zoom, range: shown.range, under: shaded };
   const marked = (/** @type {any} */ plot) => marks(plot, series.marks);
   const pick = (/** @type {number} */ x) => shown.go("log", { at_us: Math.round(x) });
   draw(places[0], { ...common, ...bytes(series), y: { told: size }, name: "bytes", height: 260, over: marked, clicked: pick });

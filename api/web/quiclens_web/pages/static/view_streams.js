@@ -60,7 +60,7 @@ function waterfall(all, shown) {
       whole_, ...dots, ...parts);
   });
   const bottom = 20 + all.length * LANE;
-  const ticks = roundTicks(from - shown.zero, to - shown.zero, TICKS).map((us) => us + shown.zero).flatMap((us) => [svg("line", { class: "grid", x1: x(us), x2: x(us), y1: 16, y2: bottom }), svg("text", { class: "tick", x: x(us), y: 12, "text-anchor": x(us) > MIDDLE - END ? "end" : "middle" }, toldIn(us - shown.zero, to - from))]);
+  const ticks = roundTicks(from, to, TICKS, shown.zero).flatMap((us) => [svg("line", { class: "grid", x1: x(us), x2: x(us), y1: 16, y2: bottom }), svg("text", { class: "tick", x: x(us), y: 12, "text-anchor": x(us) > MIDDLE - END ? "end" : "middle" }, toldIn(us - shown.zero, to - from))]);
   const head = svg("text", { class: "tick", x: SHARES, y: 12 }, "share of its time");
   return svg("svg", { class: "timeline", role: "group", "aria-label": "requests over time; the table below says the same", viewBox: `0 0 ${WIDTH} ${26 + all.length * LANE}` }, ...ticks, head, ...lanes);
 }
@@ -100,7 +100,7 @@ function strip(series, shown) {
     const [left, right] = [(LEFT / WIDTH) * width, (MIDDLE / WIDTH) * width];
     const x = (/** @type {number} */ us) => left + ((us - from) / (to - from)) * (right - left);
     context.font = "11px system-ui";
-    for (const us of roundTicks(from - shown.zero, to - shown.zero, TICKS).map((each) => each + shown.zero)) {
+    for (const us of roundTicks(from, to, TICKS, shown.zero)) {
       context.fillStyle = colour("line");
       context.fillRect(x(us), AXIS + 3, 1, height);
       context.fillStyle = colour("quiet");
