@@ -6,10 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, TypeAdapter
 
-from quiclens_questions import collector
-from quiclens_questions.failure import CannotRun
+from quiclens_questions.printed import printed
 from quiclens_questions.report import Report
 
 _COLUMNS = ("trace", "stack", "vantage", "cause", "known", "because", "switch_on", "dialect", "file")
@@ -78,7 +77,7 @@ _LINE: TypeAdapter[CheckedTrace | RejectedRecord] = TypeAdapter(CheckedTrace | R
 
 def check(path: str) -> Report:
     """One row per trace and cause."""
-    lines = [_read(line) for line in collector.lines(["dump", path, "--room", "check"]) if line.strip()]
+    lines = list(printed(["dump", path, "--room", "check"], _LINE, "checked trace"))
     traces = [line for line in lines if isinstance(line, CheckedTrace)]
     rejects = [{"file": line.file, "reason": line.rejected} for line in lines if isinstance(line, RejectedRecord)]
     requests = sum(trace.requests for trace in traces)
@@ -140,11 +139,3 @@ def _row(trace: CheckedTrace, cause: CheckedCause) -> list[Any]:
     who = [trace.trace_id, trace.stack, trace.vantage]
     what = [cause.cause, cause.known, cause.because]
     return [*who, *what, list(cause.switch_on), trace.dialect, trace.file]
-
-
-def _read(line: str) -> CheckedTrace | RejectedRecord:
-    try:
-        return _LINE.validate_json(line)
-    except ValidationError as error:
-        message = f"the collector printed what is no checked trace: {line[:80]!r}"
-        raise CannotRun("collector_failed", message, "are the collector and quiclens of one version?") from error

@@ -14,6 +14,8 @@ from quiclens_questions.failure import CannotRun
 
 NAME = "quiclens-collector"
 VARIABLE = "QUICLENS_COLLECTOR"
+VANTAGES = ("server", "client", "network", "unknown")
+"""Whose log a trace may be; the server's first: it is the one that can show why."""
 
 
 def find() -> Path:
@@ -29,15 +31,6 @@ def find() -> Path:
         if (folder / "Cargo.toml").is_file() and os.access(folder / "target" / "release" / NAME, os.X_OK):
             return folder / "target" / "release" / NAME
     raise CannotRun("no_collector", f"the program {NAME} is not there", "cargo build --release")
-
-
-def lines(arguments: Sequence[str]) -> list[str]:
-    """Run to the end and return its lines."""
-    with _started():
-        done = subprocess.run([find(), *arguments], stdin=subprocess.DEVNULL, capture_output=True, check=False)
-    if done.returncode != 0:
-        raise _failed(done.returncode, done.stderr)
-    return done.stdout.decode("utf-8", "replace").splitlines()
 
 
 def each_line(arguments: Sequence[str]) -> Iterator[str]:

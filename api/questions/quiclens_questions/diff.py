@@ -8,21 +8,22 @@ requests are paired; else the folders are two samples. `statistics/resampled.py`
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, TypeAdapter, model_validator
 from quiclens_schema.catalogue import CAUSES
 
-from quiclens_questions import collector
+from quiclens_questions.collector import VANTAGES
 from quiclens_questions.documents import ChangedFigure, DiffDocument, DiffSide, DiffVerdict
 from quiclens_questions.failure import CannotRun
+from quiclens_questions.printed import printed
 from quiclens_questions.statistics.resampled import FEWEST, LEVEL, Changed, ClusteredSums, changes
 
 QUANTILES = (("p50", 0.5), ("p75", 0.75), ("p95", 0.95), ("p99", 0.99))
 PAIRED_FROM = 0.8
 """Share of the requests of each side that must have a counterpart."""
-VANTAGES = ("server", "client", "network", "unknown")
 
 Key = tuple[str, int, int]
 """A request: the file's path within its folder, the trace's number in the file, the stream."""
@@ -53,6 +54,11 @@ class RequestRow(_Row):
     grade: str
     parts_us: tuple[int, ...]
 
+    @model_validator(mode="before")
+    @classmethod
+    def _with_parts(cls, row: Mapping[str, object]) -> Mapping[str, object]:
+        return {**row, "parts_us": [row.get(f"{cause}_us") for cause in CAUSES]}
+
 
 class _Trace(BaseModel):
     table: Literal["connections"]
@@ -61,11 +67,7 @@ class _Trace(BaseModel):
 
 class _Request(BaseModel):
     table: Literal["streams"]
-    row: Mapping[str, Any]
-
-    @property
-    def request(self) -> RequestRow:
-        return RequestRow.model_validate({**self.row, "parts_us": [self.row[f"{cause}_us"] for cause in CAUSES]})
+    row: RequestRow
 
 
 class _Reject(BaseModel):
@@ -87,7 +89,7 @@ class Logs:
     requests: Mapping[Key, RequestRow]
     left_out: Mapping[str, int] = field(default_factory=dict[str, int])
 
-    @property
+    @cached_property
     def connections(self) -> list[tuple[str, int]]:
         return list(dict.fromkeys((path, trace) for path, trace, _ in self.requests))
 
@@ -104,7 +106,7 @@ def diff(old: Path, new: Path, vantage: str = "") -> DiffDocument:
     is_paired = most > 0 and len(common) >= PAIRED_FROM * most
     if is_paired:
         before, after = (_only(each, common) for each in (before, after))
-    figures = _figures(before, after, is_paired)
+    durations, causes = _figures(before, after, is_paired)
     return {
         "old": _side(old, before),
         "new": _side(new, after),
@@ -112,9 +114,9 @@ def diff(old: Path, new: Path, vantage: str = "") -> DiffDocument:
         "paired": is_paired,
         "level": LEVEL,
         "fewest_connections": FEWEST,
-        "verdict": _verdict(figures, before, after),
-        "durations": figures[: 1 + len(QUANTILES)],
-        "causes": sorted(figures[1 + len(QUANTILES) :], key=lambda each: -abs(each["us"])),
+        "verdict": _verdict(durations, causes, min(len(each.connections) for each in (before, after))),
+        "durations": durations,
+        "causes": sorted(causes, key=lambda each: -abs(each["us"])),
     }
 
 
@@ -129,16 +131,11 @@ def _read(path: Path) -> _ReadRows:
     if not path.exists():
         raise CannotRun("unreadable", f"there is nothing at {path}", "name a log file or a folder of them")
     traces, requests, rejects = [], [], 0
-    for line in collector.each_line(["dump", str(path)]):
-        try:
-            found = _LINE.validate_json(line)
-        except ValidationError as error:
-            message = f"the collector printed what is no row: {line[:80]!r}"
-            raise CannotRun("collector_failed", message, "are the collector and quiclens of one version?") from error
+    for found in printed(["dump", str(path)], _LINE, "row"):
         if isinstance(found, _Trace):
             traces.append(found.row)
         elif isinstance(found, _Request):
-            requests.append(found.request)
+            requests.append(found.row)
         elif isinstance(found, _Reject):
             rejects += 1
     return _ReadRows(traces, requests, rejects)
@@ -179,10 +176,10 @@ def _only(logs: Logs, keys: Sequence[Key]) -> Logs:
     return Logs({key: logs.requests[key] for key in keys}, left_out)
 
 
-def _figures(before: Logs, after: Logs, is_paired: bool) -> list[ChangedFigure]:
-    """Of the duration its mean and quantiles, then the mean of each cause that any request has."""
+def _figures(before: Logs, after: Logs, is_paired: bool) -> tuple[list[ChangedFigure], list[ChangedFigure]]:
+    """Of the duration its mean and quantiles; and the mean of each cause that any request has."""
     if not before.requests or not after.requests:
-        return []
+        return [], []
     seen = [
         place
         for place in range(len(CAUSES))
@@ -193,7 +190,7 @@ def _figures(before: Logs, after: Logs, is_paired: bool) -> list[ChangedFigure]:
     means, quantiles = others[: len(seen)], others[len(seen) :]
     durations = zip(("mean", *(name for name, _ in QUANTILES)), (mean, *quantiles), strict=True)
     causes = zip((CAUSES[place] for place in seen), means, strict=True)
-    return [_figure(name, each) for name, each in (*durations, *causes)]
+    return [_figure(*each) for each in durations], [_figure(*each) for each in causes]
 
 
 def _sums(logs: Logs, seen: Sequence[int]) -> ClusteredSums:
@@ -228,12 +225,11 @@ def _side(path: Path, logs: Logs) -> DiffSide:
     }
 
 
-def _verdict(figures: Sequence[ChangedFigure], before: Logs, after: Logs) -> DiffVerdict:
+def _verdict(durations: Sequence[ChangedFigure], causes: Sequence[ChangedFigure], connections: int) -> DiffVerdict:
     """By the durations that are sure; where none is, by the causes: parts add up to the duration, and what one adds is
     often surer than the sum, which varies by all of them."""
-    if min(len(before.connections), len(after.connections)) < FEWEST:
+    if connections < FEWEST:
         return "too_few"
-    durations, causes = figures[: 1 + len(QUANTILES)], figures[1 + len(QUANTILES) :]
     for some in (durations, causes):
         sure = [each["us"] > 0 for each in some if each["is_sure"]]
         if sure:

@@ -98,7 +98,12 @@ def markdown(document: DiffDocument) -> Iterator[str]:
 
 def _rows(figures: Sequence[ChangedFigure], named: Callable[[str], str]) -> Iterator[str]:
     for each in figures:
-        old, new = (duration(round(each[name])) for name in ("old_us", "new_us"))
-        told = interval(each).strip(" ()") or "–"
-        sure = "**sure**" if each["is_sure"] else ""
-        yield f"| {named(each['name'])} | {old} | {new} | {signed(each['us'])} | {told} | {sure} |"
+        *told, sure = cells(each)
+        yield f"| {named(each['name'])} | {' | '.join(told)} | {f'**{sure}**' if sure else ''} |"
+
+
+def cells(each: ChangedFigure) -> tuple[str, str, str, str, str]:
+    """A figure in a table: before, after, the difference, its interval, and whether it is sure."""
+    old, new = duration(round(each["old_us"])), duration(round(each["new_us"]))
+    between = interval(each).strip(" ()") or "–"
+    return old, new, signed(each["us"]), between, "sure" if each["is_sure"] else ""

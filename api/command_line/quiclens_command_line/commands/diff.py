@@ -8,7 +8,7 @@ import typer
 from quiclens_command_line.commands.options import AsJson
 from quiclens_command_line.output import answer, print_text
 from quiclens_command_line.show.diff import diff_view
-from quiclens_questions.diff import VANTAGES
+from quiclens_questions.collector import VANTAGES
 from quiclens_questions.diff import diff as ask_diff
 from quiclens_questions.diff_words import markdown as in_markdown
 from quiclens_questions.failure import DONE, NOTHING_FOUND, usage

@@ -9,6 +9,7 @@ from quiclens_schema.store import DEFAULT_URL
 
 from quiclens_command_line.commands.options import AsJson, StoreUrl
 from quiclens_command_line.output import answer, print_document, say
+from quiclens_questions.collector import VANTAGES
 from quiclens_questions.export import ExportRequest, chosen
 from quiclens_questions.export import answer as answer_of
 from quiclens_questions.export import export as write_export
@@ -17,7 +18,7 @@ from quiclens_questions.opening import opened
 from quiclens_questions.units import size
 
 _FORMATS = {".qlog": ("qlog", "as-is"), ".sqlog": ("sqlog", "for-qvis")}
-_VANTAGES = ("", "server", "client", "network", "unknown")
+_VANTAGES = ("", *VANTAGES)
 
 
 def export(

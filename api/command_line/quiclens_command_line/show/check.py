@@ -10,6 +10,7 @@ from rich.text import Text
 
 from quiclens_command_line.show.tables import of_printable, titled
 from quiclens_questions.causes import look
+from quiclens_questions.collector import VANTAGES
 from quiclens_questions.report import Report
 
 _KNOWN = {"observed": ("yes", "green"), "inferred": ("inferred", "yellow"), "cannot": ("no", "red")}
@@ -19,7 +20,6 @@ _UNREAD = {
     "values": "values that their field cannot have, kept and not read",
 }
 _NAMED = 20  # of each kind
-_SIDES = ("server", "client", "network", "unknown")
 
 Row = Mapping[str, Any]
 
@@ -123,7 +123,7 @@ def _rejects(rejects: Sequence[Row]) -> Iterator[Text]:
 
 
 def _rank(vantage: str) -> int:
-    return _SIDES.index(vantage) if vantage in _SIDES else len(_SIDES)
+    return VANTAGES.index(vantage) if vantage in VANTAGES else len(VANTAGES)
 
 
 def _count(count: int, noun: str) -> str:

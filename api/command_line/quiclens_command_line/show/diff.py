@@ -7,9 +7,8 @@ from rich.text import Text
 
 from quiclens_command_line.show.tables import of_printable, titled
 from quiclens_questions.causes import look
-from quiclens_questions.diff_words import interval, left_out, sentence, signed
+from quiclens_questions.diff_words import cells, left_out, sentence
 from quiclens_questions.documents import ChangedFigure, DiffDocument
-from quiclens_questions.units import duration
 
 
 @of_printable
@@ -34,8 +33,5 @@ def _table(title: str, figures: Sequence[tuple[str, ChangedFigure]]) -> Renderab
     for name, rank in (("before", 2), ("after", 2), ("difference", 0), ("95 % interval", 1), ("", 0)):
         table.add_column(name, justify="right", no_wrap=True, rank=rank)
     for name, each in figures:
-        old, new = (duration(round(each[side])) for side in ("old_us", "new_us"))
-        told = interval(each).strip(" ()") or "–"
-        cells = (name, old, new, signed(each["us"]), told, "sure" if each["is_sure"] else "")
-        table.add_row(*(Text(text) for text in cells))
+        table.add_row(*(Text(text) for text in (name, *cells(each))))
     return table

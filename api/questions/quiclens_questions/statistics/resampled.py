@@ -11,6 +11,7 @@ with nothing changed, one comparison in a hundred has any that is.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,15 +47,24 @@ class ClusteredSums:
             np.array([columns for _, _, columns in rows], dtype=np.float64).reshape(len(rows), width),
         )
 
+    @cached_property
+    def _totals(self) -> tuple[Floats, Floats]:
+        """Of each connection its sums, and how many requests it has."""
+        sums = np.zeros((self.clusters, self.columns.shape[1] + 1))
+        np.add.at(sums, self.cluster, np.column_stack([self.duration_us, self.columns]))
+        return sums, np.bincount(self.cluster, minlength=self.clusters).astype(np.float64)
+
+    @cached_property
+    def _ordered(self) -> tuple[Floats, NDArray[np.int64]]:
+        """Durations from the shortest on, and their connections."""
+        order = np.argsort(self.duration_us, kind="stable")
+        return self.duration_us[order], self.cluster[order]
+
     def figures(self, weights: Floats, levels: Sequence[float]) -> Floats:
         """A row for each row of weights of the connections: means of duration and columns, then quantiles."""
-        width = self.columns.shape[1]
-        sums = np.zeros((self.clusters, width + 1))
-        np.add.at(sums, self.cluster, np.column_stack([self.duration_us, self.columns]))
-        counts = np.bincount(self.cluster, minlength=self.clusters).astype(np.float64)
+        sums, counts = self._totals
         means = (weights @ sums) / np.maximum(weights @ counts, 1e-12)[:, None]
-        order = np.argsort(self.duration_us, kind="stable")
-        ordered, of_cluster = self.duration_us[order], self.cluster[order]
+        ordered, of_cluster = self._ordered
         quantiles = np.empty((len(weights), len(levels)))
         for at, each in enumerate(weights):
             reached = np.cumsum(each[of_cluster])
