@@ -32,6 +32,11 @@ def web(store_url: str) -> Iterator[TestClient]:
         ("/api/v1/reports/rtt", ["report", "rtt"]),
         ("/api/v1/reports/rtt?of=requests&by=protocol", ["report", "rtt", "--of", "requests", "--by", "protocol"]),
         ("/api/v1/reports/loss?by=region", ["report", "loss", "--by", "region"]),
+        (
+            "/api/v1/reports/handshake?by=hour&time_zone=Asia/Kolkata",
+            ["report", "handshake", "--by", "hour", "--time-zone", "Asia/Kolkata"],
+        ),
+        ("/api/v1/reports/goodput", ["report", "goodput"]),
     ],
 )
 def test_the_document_is_that_of_the_command_line(web: TestClient, run: Run, path: str, command: list[str]) -> None:

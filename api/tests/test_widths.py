@@ -26,6 +26,7 @@ COMMANDS = (
     ("report", "tail", "--by", "carrier"),
     ("report", "tail", "--without", "loss_recovery"),
     ("report", "rtt", "--by", "carrier"),
+    ("report", "goodput", "--by", "weekday,hour"),
     ("failed",),
     ("explain", A),
     ("status",),

@@ -6,8 +6,9 @@ carriers. Populations, each in a region of its own:
 - `users` are alike within themselves, come in sessions, and choose their arm badly: who has a slow path seldom gets
   QUIC, and a session mostly begins over TCP, which is slow once.
 - `requests` are independent, and come at random seconds.
-- `connections` have requests that are alike, round trips, losses and repairs. Half of them, which are slower and lose
-  more, come from servers that trace one connection of four: of the rows they are a fifth.
+- `connections` have requests that are alike, round trips, losses, repairs, handshakes, idle time and outages. Half of
+  them, which are slower and lose more, come from servers that trace one connection of four: of the rows they are a
+  fifth.
 - `clusters-20` and others have so many users a carrier, as far as they are seen, with 1 to 19 requests each that are
   alike. A fifth of those seen stand for four each, and are slower.
 """
@@ -33,6 +34,13 @@ LOSSY, LOSSY_HANDSHAKE, LOSSY_DATA = 0.45, 0.30, 0.76
 LOSSY_SAMPLED = 0.65
 SAMPLED, SAMPLED_PROBABILITY, SAMPLED_SLOWER = 0.5, 0.25, 1.6  # of servers that trace a share: their share, and what
 REPAIR_US, SIGMA_REPAIR = 1_000_000, 1.0
+LOSS_RATE, RETRANSMITTED = 0.03, 0.02  # of lossy connections, of servers that trace all; of all connections
+DEVIATION_US, SIGMA_DEVIATION = 20_000, 0.6
+HANDSHAKE_US, SIGMA_HANDSHAKE = 400_000, 0.5
+HANDSHAKES_COMPLETE, RETRIES, ZERO_RTT, ZERO_RTT_ACCEPTED = 0.95, 0.1, 0.4, 0.7
+BUSY_US, SIGMA_BUSY, IDLE_US, SIGMA_IDLE = 2_000_000, 0.7, 3_000_000, 0.8
+BLOCKED, OUTAGES, OUTAGE_US, SIGMA_OUTAGE, PROBE_AFTER_US = 0.5, 0.6, 500_000, 0.8, 200_000
+BYTES = 1_000_000
 SLOWER = {"implementation": 1.3, "rtt": 2.0, "loss": 1.5}
 
 # clusters
@@ -46,7 +54,7 @@ def plant(store: Store, groups: int, seed: int) -> None:
     """Fill an empty store with `groups` samples of each population."""
     values = {"groups": groups, "seed": seed}
     settings = {"max_partitions_per_insert_block": 1000}
-    for statement in (_USERS, _REQUESTS, _CONNECTIONS, _CONNECTION_REQUESTS, _REPAIRS):
+    for statement in (_USERS, _REQUESTS, _CONNECTIONS, _CONNECTION_REQUESTS, _REPAIRS, _STRETCHES):
         store.command(statement, values, settings)
     for size in SIZES:
         store.command(_CLUSTERS, {**values, "size": size}, settings)
@@ -127,22 +135,45 @@ _EACH_CONNECTION = f"""
     WHERE {_uniform("opens", "g", "s")} < {NEW_PER_SECOND} AND {_uniform("traced", "g", "s")} < traced_with
 """
 
+_BUSY = f"toUInt64({BUSY_US} * slower * exp({SIGMA_BUSY} * {_normal('busy', 'g', 's')}))"
+_IDLE = f"toUInt64({IDLE_US} * exp({SIGMA_IDLE} * {_normal('idle', 'g', 's')}))"
+
 _CONNECTIONS = f"""
 INSERT INTO connections (connection_id, vantage, trace_id, version, analysis_version, trace_day, started_at, complete,
     stack, carrier, region, events_kept, event_probability, trace_probability, handshake_complete, zero_rtt,
-    packets_sent, packets_lost, packets_lost_handshake, packets_lost_data, rtt_histogram, rtt_samples)
+    packets_sent, packets_lost, packets_lost_handshake, packets_lost_data, rtt_histogram, rtt_samples,
+    retransmitted_packets, rtt_stdev_us, handshake_us, retries, unique_stream_bytes_sent, duration_us)
 SELECT
     id, 'server', id, 1, 1, '{DAY}', {_BEGIN} + toIntervalSecond(s), 1,
     if(is_other, 'slower', 'faster'), concat('carrier-', leftPad(toString(g), 4, '0')), 'connections',
-    'none', 1, traced_with, 1, 'none',
-    1000, if(is_lossy, 15, 0),
+    'none', 1, traced_with, is_complete,
+    multiIf(
+        {_uniform("early", "g", "s")} >= {ZERO_RTT}, '',
+        {_uniform("taken", "g", "s")} < {ZERO_RTT_ACCEPTED}, 'accepted',
+        'rejected'
+    ),
+    toUInt64(500 + 1000 * {_uniform("sent", "g", "s")}) AS sent,
+    if(is_lossy, toUInt64(round(sent * {LOSS_RATE} * slower * (0.5 + {_uniform("rate", "g", "s")}))), 0),
     is_lossy AND {_uniform("handshake", "g", "s")} < {LOSSY_HANDSHAKE},
     is_lossy AND {_uniform("data", "g", "s")} < {LOSSY_DATA},
     sumMap(map(toUInt16(floor(log({RTT_US} * slower * exp({SIGMA_PATH} * {_normal("path", "g", "s")}
         + {SIGMA_SAMPLE} * {_normal("sample", "g", "s", "i")})) / log(1.02))), toUInt64(1))),
-    {RTT_SAMPLES}
-FROM (SELECT *, arrayJoin(range({RTT_SAMPLES})) AS i FROM ({_EACH_CONNECTION}))
-GROUP BY g, s, id, is_other, is_far, is_lossy, traced_with
+    {RTT_SAMPLES},
+    toUInt64(round(sent * {2 * RETRANSMITTED} * {_uniform("again", "g", "s")})),
+    {DEVIATION_US} * slower * exp({SIGMA_DEVIATION} * {_normal("deviation", "g", "s")}),
+    if(is_complete, toUInt64({HANDSHAKE_US} * slower * exp({SIGMA_HANDSHAKE} * {_normal("shake", "g", "s")})), NULL),
+    {_uniform("retry", "g", "s")} < {RETRIES},
+    {BYTES},
+    {_IDLE} + {_BUSY}
+FROM
+(
+    SELECT
+        *,
+        arrayJoin(range({RTT_SAMPLES})) AS i,
+        {_uniform("complete", "g", "s")} < {HANDSHAKES_COMPLETE} AS is_complete
+    FROM ({_EACH_CONNECTION})
+)
+GROUP BY g, s, id, is_other, is_far, is_lossy, traced_with, slower, is_complete
 """
 
 _CONNECTION_REQUESTS = f"""
@@ -169,6 +200,22 @@ SELECT
     toUInt64(1000), toUInt64({REPAIR_US} * slower * exp({SIGMA_REPAIR} * {_normal("repair", "g", "s", "i")}))
 FROM (SELECT *, arrayJoin(range(2)) AS i FROM ({_EACH_CONNECTION}))
 WHERE is_lossy
+"""
+
+_STRETCHES = f"""
+INSERT INTO episodes (connection_id, vantage, trace_id, kind, path_id, stream_id, first_seq, last_seq, version,
+    analysis_version, trace_day, start_us, end_us, confirmed, trigger, bytes, count, wait_us)
+SELECT
+    id, 'server', id, stretch.1, 0, -1, 100, 100, 1, 1, '{DAY}', 0, stretch.2, 1, '', 0, 1,
+    if(stretch.1 = 'pto', toUInt64({PROBE_AFTER_US}), NULL)
+FROM ({_EACH_CONNECTION})
+ARRAY JOIN
+    [
+        ('idle', toInt64({_IDLE})),
+        ('cwnd_blocked', toInt64({_BUSY} * {2 * BLOCKED} * {_uniform("blocked", "g", "s")})),
+        ('pto', toInt64({OUTAGE_US} * slower * exp({SIGMA_OUTAGE} * {_normal("outage", "g", "s")})))
+    ] AS stretch
+WHERE stretch.1 != 'pto' OR {_uniform("dark", "g", "s")} < {OUTAGES}
 """
 
 _CLUSTERS = f"""

@@ -16,6 +16,7 @@ from quiclens_questions.report import ReportQuestion
 from quiclens_questions.statements import ask
 from quiclens_questions.statistics.clusters import Clusters, Places, quantile_ends, samples_needed, share
 from quiclens_questions.statistics.estimates import Estimate
+from quiclens_questions.statistics.ratios import mean
 
 GROUPS_HELD_AT_MOST = 1_000_000
 QUANTILES_AT_MOST = 20_000
@@ -39,6 +40,15 @@ class Shared:
 
 
 NOTHING_SHARED = Shared(0, 0, 0.0, 0, Estimate(None))
+
+
+@dataclass(frozen=True)
+class Mean:
+    """Of one group: how many values there are, the clusters that they come from, and their weighted mean."""
+
+    samples: int
+    clusters: int
+    mean: Estimate
 
 
 @dataclass(frozen=True)
@@ -103,10 +113,7 @@ def sampled(
 def shares(store: Store, samples: str, asked: ReportQuestion, by: Sequence[str], parameters: Row) -> Groups[Shared]:
     """`samples` names a question whose rows are (key, sample_cluster, weight, number, hits). More groups than can be
     held are an error, never a part of them."""
-    given = {**parameters, "limit": GROUPS_HELD_AT_MOST}
-    rows = ask(store, "clustered_shares", given, asked.where, by, samples).dicts()
-    if len(rows) >= GROUPS_HELD_AT_MOST:
-        raise too_many_groups()
+    rows = _sums(store, samples, asked, by, parameters)
     by_key = {
         tuple(row["key"]): Shared(
             int(row["samples"]),
@@ -118,6 +125,21 @@ def shares(store: Store, samples: str, asked: ReportQuestion, by: Sequence[str],
         for row in rows
     }
     return Groups(by_key, len(by_key), sum(each.samples for each in by_key.values()))
+
+
+def means(store: Store, samples: str, asked: ReportQuestion, by: Sequence[str], parameters: Row) -> Groups[Mean]:
+    """`samples` names a question as that of `shares` does, whose `hits` are values to take the mean of."""
+    rows = _sums(store, samples, asked, by, parameters)
+    by_key = {tuple(row["key"]): Mean(int(row["samples"]), row["clusters"], mean(_clusters(row))) for row in rows}
+    return Groups(by_key, len(by_key), sum(each.samples for each in by_key.values()))
+
+
+def _sums(store: Store, samples: str, asked: ReportQuestion, by: Sequence[str], parameters: Row) -> list[Row]:
+    given = {**parameters, "limit": GROUPS_HELD_AT_MOST}
+    rows = ask(store, "clustered_shares", given, asked.where, by, samples).dicts()
+    if len(rows) >= GROUPS_HELD_AT_MOST:
+        raise too_many_groups()
+    return rows
 
 
 def _estimates(group: Row, quantiles: Sequence[float], wanted: Sequence[float]) -> Iterator[Estimate]:

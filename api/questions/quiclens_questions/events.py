@@ -25,7 +25,7 @@ Row = dict[str, Any]
 
 def events(store: Store, asked: ReportQuestion) -> Report:
     """One row per figure and group, with its 95 % interval and the connections whose events it stands on."""
-    groups = ask(store, "event_reach", {**asked.window, "limit": GROUPS_AT_MOST}, asked.where, asked.by).dicts()
+    groups = ask(store, "event_reach", {**asked.parameters, "limit": GROUPS_AT_MOST}, asked.where, asked.by).dicts()
     sums = kept(store, asked)
     columns = (("figure", ""), ("unit", ""), ("value", ""), ("low", ""), ("high", ""), ("samples", ""))
     return Report(
@@ -44,7 +44,7 @@ def events(store: Store, asked: ReportQuestion) -> Report:
 
 def kept(store: Store, asked: ReportQuestion) -> dict[str, list[Kept]]:
     """What the kept events of each group sum up to. More than can be held is an error, never a part of them."""
-    parameters = {**asked.window, "limit": _CONNECTIONS_AT_MOST}
+    parameters = {**asked.parameters, "limit": _CONNECTIONS_AT_MOST}
     rows = ask(store, "event_sums", parameters, asked.where, asked.by).rows
     if len(rows) >= _CONNECTIONS_AT_MOST:
         raise CannotRun("too_many_connections", "too many connections at once", "ask for less with --since or --where")

@@ -18,7 +18,7 @@ LINES_AT_MOST = 200
 _LETTERS_AT_MOST = 60
 _WIDTH, _RIGHT, _TOP, _LINE, _LETTER = 1000, 30, 74, 22, 6.6
 _COLOURS = ("#2e6fd8", "#e07b1a", "#2fa84f", "#c23bb1", "#d63a3a", "#1f9aa0")
-_UNITS = {"us": "duration", "share": "share", "rtt": "round trips", "1/s": "per second"}
+_UNITS = {"us": "duration", "share": "share", "rtt": "round trips", "1/s": "per second", "bit/s": "bits a second"}
 
 Row = dict[str, Any]
 

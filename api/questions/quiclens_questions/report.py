@@ -20,7 +20,8 @@ class ReportQuestion:
     """Groups, conditions (and how they were written), a stretch of time, and what some reports take besides.
 
     `without` is a cause to leave out (tail); `between` the column of the arms, `base` the arm that others are compared
-    with, `later` how many requests of a session are no later ones (compare); `of` is whose round trips are asked (rtt).
+    with, `later` how many requests of a session are no later ones (compare); `of` is whose round trips are asked (rtt);
+    `time_zone`, by its IANA name, is whose hours and weekdays connections are told by.
     """
 
     by: tuple[str, ...] = ()
@@ -33,6 +34,7 @@ class ReportQuestion:
     base: str = ""
     later: int = 1
     of: str = ""
+    time_zone: str = "UTC"
 
     @property
     def window(self) -> Row:
@@ -41,6 +43,11 @@ class ReportQuestion:
             "since": bound(self.since) if self.since else None,
             "until": bound(self.until) if self.until else None,
         }
+
+    @property
+    def parameters(self) -> Row:
+        """Of questions about connections."""
+        return {**self.window, "time_zone": self.time_zone}
 
     @property
     def params(self) -> Row:

@@ -11,11 +11,13 @@ from quiclens_schema.catalogue import Column
 from quiclens_schema.store import Store
 
 from quiclens_questions.compare import compare
-from quiclens_questions.connections import connection_columns
+from quiclens_questions.connections import begun_columns, connection_columns, time_zone
 from quiclens_questions.coverage import coverage
 from quiclens_questions.events import events
 from quiclens_questions.failure import usage
+from quiclens_questions.goodput import goodput
 from quiclens_questions.grid import grid
+from quiclens_questions.handshake import handshake
 from quiclens_questions.load import load
 from quiclens_questions.loss import loss
 from quiclens_questions.report import Report, ReportQuestion
@@ -30,7 +32,8 @@ BY_AT_MOST = 4
 
 @dataclass(frozen=True)
 class ReportKind:
-    """One report. `takes` are the options that only some reports know; `of`, of what it can be asked, and by what."""
+    """One report. `takes` are the options that only some reports know; `of`, of what it can be asked, and by what. One
+    that takes a time zone can be asked by when connections began, too."""
 
     answer: Callable[[Store, ReportQuestion], Report]
     columns: Callable[[], dict[str, Column]]
@@ -57,15 +60,28 @@ REPORTS: Mapping[str, ReportKind] = {
         rtt,
         connection_columns,
         "round trip times",
-        frozenset({"of"}),
+        frozenset({"of", "time_zone"}),
         {"connections": connection_columns, "requests": request_columns},
     ),
-    "loss": ReportKind(loss, connection_columns, "how often packets are lost, how long repairs take"),
+    "loss": ReportKind(
+        loss, connection_columns, "how often packets are lost, how long repairs take", frozenset({"time_zone"})
+    ),
+    "handshake": ReportKind(
+        handshake, connection_columns, "how long handshakes take, what is lost in them, 0-RTT", frozenset({"time_zone"})
+    ),
+    "goodput": ReportKind(
+        goodput, connection_columns, "what connections deliver, idle time, outages", frozenset({"time_zone"})
+    ),
     "coverage": ReportKind(coverage, request_columns, "sessions that used QUIC for everything, for some, for nothing"),
     "use-rate": ReportKind(use_rate, request_columns, "which share of requests goes over QUIC, and for whom none does"),
     "grid": ReportKind(grid, request_columns, "durations by implementation, round trip and loss"),
     "load": ReportKind(load, connection_columns, "requests a second by size of response, new connections a second"),
-    "events": ReportKind(events, connection_columns, "sums and means of events, weighted where only some were kept"),
+    "events": ReportKind(
+        events,
+        connection_columns,
+        "sums and means of events, weighted where only some were kept",
+        frozenset({"time_zone"}),
+    ),
 }
 
 
@@ -78,6 +94,7 @@ class Options:
     base: str = ""
     later: int | None = None
     of: str = ""
+    time_zone: str = ""
 
     def given(self) -> set[str]:
         return {name for name, value in vars(self).items() if value not in ("", None)}
@@ -95,9 +112,11 @@ def asked_of(
     kind = REPORTS[name]
     for wrong in sorted(options.given() - kind.takes):
         right = ", ".join(other for other, each in REPORTS.items() if wrong in each.takes)
-        raise usage(f"--{wrong} is for report {right}, not {name}", f"quiclens report {right} --{wrong} …")
+        option = wrong.replace("_", "-")
+        raise usage(f"--{option} is for report {right}, not {name}", f"quiclens report {right} --{option} …")
     columns = kind.columns_of(options.of)
-    known = tuple(dict.fromkeys(by_column(each, columns) for each in by))
+    groups = columns | (begun_columns() if "time_zone" in kind.takes and options.of in ("", "connections") else {})
+    known = tuple(dict.fromkeys(by_column(each, groups) for each in by))
     if len(known) > BY_AT_MOST:
         raise usage(f"by names more than {BY_AT_MOST} columns", "fewer of them")
     return ReportQuestion(
@@ -111,4 +130,5 @@ def asked_of(
         base=options.base,
         later=1 if options.later is None else options.later,
         of=options.of,
+        time_zone=time_zone(options.time_zone) if options.time_zone else "UTC",
     )

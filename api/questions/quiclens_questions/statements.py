@@ -67,6 +67,8 @@ def ask(
     text, bound = sql(name), dict(parameters or {})
     if samples:
         text = _of_samples(text, sql(samples), by, cuts)
+    if "{time_zone:" in text:
+        bound.setdefault("time_zone", "UTC")
     text = text.replace(_BY, ", ".join(f"toString(`{column}`)" for column in by))
     text = text.replace(_BY_KEYS, "".join(f", `{column}`" for column in by))
     text = text.replace(_COLUMN, f"`{by[0]}`" if by else "")

@@ -13,7 +13,13 @@ from rich.console import RenderableType
 from quiclens_command_line.commands.options import AsJson, Since, StoreUrl, Until, WhereTexts
 from quiclens_command_line.completing import offered_causes, offered_columns, offered_reports
 from quiclens_command_line.output import answer, print_text, say
-from quiclens_command_line.show.reports_of_connections import events_view, loss_view, rtt_view
+from quiclens_command_line.show.reports_of_connections import (
+    events_view,
+    goodput_view,
+    handshake_view,
+    loss_view,
+    rtt_view,
+)
 from quiclens_command_line.show.reports_of_requests import (
     compare_view,
     coverage_view,
@@ -37,6 +43,8 @@ VIEWS: Mapping[str, View] = {
     "compare": compare_view,
     "rtt": rtt_view,
     "loss": loss_view,
+    "handshake": handshake_view,
+    "goodput": goodput_view,
     "coverage": coverage_view,
     "use-rate": use_rate_view,
     "grid": grid_view,
@@ -90,6 +98,15 @@ Of = Annotated[
     str,
     typer.Option("--of", metavar="WHAT", help="rtt: requests, also over TCP as logged; connections if not said."),
 ]
+TimeZone = Annotated[
+    str,
+    typer.Option(
+        "--time-zone",
+        metavar="NAME",
+        help="rtt, loss, handshake, goodput, events: whose hours and weekdays --by hour and --by weekday are, such as "
+        "Asia/Kolkata; UTC if not said.",
+    ),
+]
 As = Annotated[Format, typer.Option("--format", help="How to write it; --json is the whole document.")]
 Picture = Annotated[Path | None, typer.Option("--picture", metavar="FILE.svg", help="Also draw it into this file.")]
 
@@ -105,6 +122,7 @@ def report(
     base: Base = "",
     later: Later = None,
     of: Of = "",
+    time_zone: TimeZone = "",
     form: As = Format.table,
     draw: Picture = None,
     store: StoreUrl = DEFAULT_URL,
@@ -115,9 +133,14 @@ def report(
     tail: how long requests took, p50 to p99.
     compare: arms of an experiment, quantile by quantile, overall and in strata that cut biases out; their round trips
     stand beside, since arms with other paths differ for other reasons.
-    rtt: round trip times of traced connections; --of requests, one of each request, by trace or as its server's TCP
-    had it, so that --by protocol is QUIC beside TCP.
-    loss: how often packets are lost, how they are found lost, how long until sent again.
+    rtt: round trip times of traced connections, and how much they vary within one; --of requests, one of each
+    request, by trace or as its server's TCP had it, so that --by protocol is QUIC beside TCP.
+    loss: how often packets are lost, of all and in lossy connections, how they are found lost, how long until sent
+    again.
+    handshake: how long it takes, what is lost in it as servers and as clients saw it, 0-RTT. A server cannot see a
+    client's packet that never arrived: only traces of clients tell.
+    goodput: what connections deliver while they have something to send, what holds them then, idle time, outages.
+    These four can be asked --by hour and --by weekday too.
     coverage: sessions that used QUIC for everything, for some, for nothing. use-rate: requests over QUIC.
     grid: durations by implementation, round trip and loss. load: requests and new connections a second.
     events: sums and means of events, weighted where collectors kept the events of a share of the connections.
@@ -137,6 +160,9 @@ def report(
     quiclens report compare --between protocol --where region=south
     quiclens report rtt --by carrier --format markdown
     quiclens report rtt --of requests --by protocol
+    quiclens report loss --by hour --where country=IN --time-zone Asia/Kolkata
+    quiclens report handshake --by carrier
+    quiclens report goodput --by network_type
     quiclens report use-rate --by carrier --since 7d
     quiclens report events --by carrier
     """
@@ -145,7 +171,7 @@ def report(
     now = datetime.now(UTC)
     window = (moment(since, now) if since else None, moment(until, now) if until else None)
     words = [word for text in by or [] for word in text.split(",")]
-    asked = asked_of(name, words, where or [], window, Options(without, between, base, later, of), now)
+    asked = asked_of(name, words, where or [], window, Options(without, between, base, later, of, time_zone), now)
     with opened(store) as data:
         found = REPORTS[name].answer(data, asked)
     if form is Format.table or as_json:

@@ -10,22 +10,48 @@ from rich.text import Text
 
 from quiclens_command_line.show.slow import coverage_line, shown
 from quiclens_command_line.show.tables import FittedTable, of_printable, titled
+from quiclens_questions.goodput import LEAST_BYTES
 from quiclens_questions.report import FEW_SAMPLES, Report, ReportQuestion
-from quiclens_questions.rtt import QUANTILES
+from quiclens_questions.rtt import DEVIATION, QUANTILES
 from quiclens_questions.units import age
 
 Row = Mapping[str, Any]
 
-_LOSS_NAMES = {
+_FIGURES = {
     "connections_with_loss": "connections with loss",
     "of_those_in_handshake": "  of those, in the handshake",
     "of_those_in_data": "  of those, in data",
+    "packets_lost": "packets lost",
+    "packets_lost_in_lossy": "packets lost, of connections with loss",
+    "packets_retransmitted": "packets that repeat data",
     "retransmission_delay": "delay until retransmission",
+    "retransmission_delay_rtts": "  in round trips",
     "detection_delay": "delay until declared lost",
     "retransmissions": "retransmissions of one range",
     "losses_spurious": "declared lost, and arrived all the same",
     "connections_with_pto": "connections with a probe timeout",
     "ptos_spurious": "probe timeouts that were not needed",
+    "detected_after_4_rtts": "declared lost after more than 4 RTT",
+    "handshakes_complete": "handshakes that were completed",
+    "handshake": "handshake",
+    "handshake_rtts": "  in round trips",
+    "connections_with_retry": "connections with a Retry",
+    "with_loss_seen_by_server": "with loss, as servers saw it",
+    "with_loss_seen_by_client": "with loss, as clients saw it",
+    "with_loss_unseen_by_server": "  that the server did not see",
+    "zero_rtt_attempted": "0-RTT attempted",
+    "zero_rtt_accepted": "  of those, accepted",
+    "zero_rtt_rejected": "  of those, rejected",
+    "goodput": "goodput",
+    "time_idle": "time idle",
+    "time_in_cwnd_blocked": "busy time with a full congestion window",
+    "time_in_bandwidth": "busy time at the path's rate",
+    "time_in_connection_flow_control": "busy time without flow-control credit",
+    "time_in_recovery": "busy time in a recovery period",
+    "time_in_pto": "busy time behind a probe timeout",
+    "connections_with_outage": "connections with an outage",
+    "outage": "outage, from the last send",
+    "outage_recovery": "outage, from the first probe",
 }
 _TRIGGERS = {
     "inferred": "lost by what was sent again (inferred)",
@@ -40,7 +66,8 @@ def rtt_view(report: Report, asked: ReportQuestion) -> Iterator[RenderableType]:
         yield from _nothing(report)
         return
     table = _table("Round trip times [95 % interval]", *asked.by)
-    names = [name for name, _ in QUANTILES]
+    varies = [DEVIATION] if any(name == DEVIATION for name, _ in report.columns) else []
+    names = [*(name for name, _ in QUANTILES), *varies]
     for name in (*names, "samples", "clusters"):
         rank = {"p75": 1, "samples": 2, "clusters": 3}.get(name, 0)
         table.add_column(name, justify="right", no_wrap=True, rank=rank)
@@ -49,15 +76,37 @@ def rtt_view(report: Report, asked: ReportQuestion) -> Iterator[RenderableType]:
         group = [Text(shown(row[name])) for name in asked.by]
         table.add_row(*group, *quantiles, samples(row["samples"]), samples(row["clusters"]))
     yield table
-    yield from _footer(report, "intervals by user, else by connection; ? = too few to bound; few = below 30")
+    note = "intervals by user, else by connection; ? = too few to bound; few = below 30"
+    yield from _footer(report, f"deviation: of a connection's samples, on average; {note}" if varies else note)
 
 
 @of_printable
 def loss_view(report: Report, asked: ReportQuestion) -> Iterator[RenderableType]:
+    yield from _figures_view(report, asked, "Loss and repair")
+
+
+@of_printable
+def handshake_view(report: Report, asked: ReportQuestion) -> Iterator[RenderableType]:
+    has_clients = any(row["figure"] == "with_loss_seen_by_client" and row["samples"] for row in report.dicts())
+    unseen = "a server cannot see a client's packet that never arrived, and no trace of a client is here to tell"
+    yield from _figures_view(report, asked, "Handshakes", *([] if has_clients else [unseen]))
+
+
+@of_printable
+def goodput_view(report: Report, asked: ReportQuestion) -> Iterator[RenderableType]:
+    notes = (
+        f"goodput: stream bytes sent once, by the time that is not idle, of connections with {LEAST_BYTES // 1000} kB",
+        "outage: nothing was acknowledged until after a probe timeout; shares of busy time can overlap",
+    )
+    yield from _figures_view(report, asked, "Goodput, idle time and outages", *notes)
+
+
+def _figures_view(report: Report, asked: ReportQuestion, title: str, *notes: str) -> Iterator[RenderableType]:
+    """A row for each figure."""
     if not report.rows:
         yield from _nothing(report)
         return
-    table = _table("Loss and repair [95 % interval]", *asked.by, "figure")
+    table = _table(f"{title} [95 % interval]", *asked.by, "figure")
     for name in ("value", "samples"):
         table.add_column(name, justify="right", no_wrap=True)
     # Quantiles of nothing are left out; the shares say that there is nothing.
@@ -68,6 +117,7 @@ def loss_view(report: Report, asked: ReportQuestion) -> Iterator[RenderableType]
             value = Text("too few", style="yellow")
         table.add_row(*leading, _figure(row["figure"]), value, samples(row["samples"]))
     yield table
+    yield from (Text(note, style="dim") for note in notes if report.samples)
     yield from _footer(report, "intervals: by user, else by connection; ? = too few to bound; few = below 30")
 
 
@@ -110,7 +160,7 @@ def _figure(figure: str) -> str:
     if figure.startswith("lost_by_"):
         trigger = figure.removeprefix("lost_by_")
         return _TRIGGERS.get(trigger, f"found lost by {trigger.replace('_', ' ')}")
-    return _LOSS_NAMES.get(figure, figure)
+    return _FIGURES.get(figure, figure)
 
 
 @of_printable
@@ -153,6 +203,8 @@ def _scale(largest: float, unit: str) -> tuple[float, int, str]:
         return (1e6, 2, " s") if largest >= 1e6 else (1e3, 0 if largest >= 1e5 else 1, " ms")
     if unit == "rtt":
         return 1, 2, " RTT"
+    if unit == "bit/s":
+        return (1e6, 0 if largest >= 1e8 else 1, " Mbit/s") if largest >= 1e6 else (1e3, 0, " kbit/s")
     if unit == "1/s":
         return 1, 0 if largest >= 100 else 2, "/s"
     return (0.01, 1, " %") if unit == "share" else (1, 0, "")

@@ -25,22 +25,31 @@ FROM
                     ('of_those_in_handshake', packets_lost > 0, packets_lost > 0 AND packets_lost_handshake > 0),
                     ('of_those_in_data', packets_lost > 0, packets_lost > 0 AND packets_lost_data > 0),
                     ('losses_spurious', packets_lost, least(packets_spurious, packets_lost)),
+                    ('packets_lost', packets_sent, least(packets_lost, packets_sent)),
+                    ('packets_lost_in_lossy', if(packets_lost > 0, packets_sent, 0), least(packets_lost, packets_sent)),
+                    ('packets_retransmitted', packets_sent, least(retransmitted_packets, packets_sent)),
                     ('connections_with_pto', 1, ptos > 0),
                     ('ptos_spurious', ptos, least(ptos_spurious, ptos))
                 ]
             ),
             arrayMap(
-                value -> (value.1, '', toFloat64(ifNull(value.2, 0)), toUInt64(isNotNull(value.2)), toUInt64(0), toUInt64(0)),
+                value -> (value.1, '', ifNull(value.2, 0.), toUInt64(isNotNull(value.2)), toUInt64(0), toUInt64(0)),
                 arrayFlatten(arrayMap(
                     each ->
                     [
-                        ('retransmission_delay', each.2),
-                        ('retransmissions', toNullable(toUInt64(each.4))),
-                        ('detection_delay', each.3)
+                        ('retransmission_delay', toNullable(toFloat64(each.2))),
+                        ('retransmission_delay_rtts', each.2 / nullIf(rtt_mean_us, 0)),
+                        ('retransmissions', toNullable(toFloat64(each.4))),
+                        ('detection_delay', toNullable(toFloat64(each.3)))
                     ],
                     repairs
                 ))
             ),
+            [(
+                'detected_after_4_rtts', '', 0., toUInt64(0),
+                toUInt64(arrayCount(each -> each.3 IS NOT NULL AND rtt_mean_us > 0, repairs)),
+                toUInt64(arrayCount(each -> each.3 > 4 * rtt_mean_us AND rtt_mean_us > 0, repairs))
+            )],
             arrayFlatten(arrayMap(
                 each -> arrayMap(
                     trigger -> ('detection', trigger, ifNull(each.3 / nullIf(rtt_mean_us, 0), 0.), toUInt64(each.1 = trigger), toUInt64(1), toUInt64(each.1 = trigger)),

@@ -6,7 +6,7 @@
 | `clusters` | the interval of a quantile (`quantile_ends`, `places`) and of a share; samples in clusters |
 | `estimates` | the type of a value with its interval; differences, ratios, Wilson's share |
 | `rates` | how many a second, minutes as the clusters |
-| `ratios` | a share of a sum, such as of time |
+| `ratios` | a mean; a share of a sum, such as of time |
 | `changes` | when a share became larger, with the interval of that moment |
 | `splits` | whether one part of a group differs from the rest |
 | `resampled` | differences of two groups by resampling connections |

@@ -44,11 +44,17 @@ def wanted(
         int | None, Query(ge=0, le=1_000_000, description="compare: later requests are not the first N of a session.")
     ] = None,
     of: Annotated[str, Query(max_length=64, description="rtt: requests, also over TCP, instead of connections.")] = "",
+    time_zone: Annotated[
+        str,
+        Query(
+            max_length=64, description="Of connections: whose hours and weekdays `hour` and `weekday` are; UTC if not."
+        ),
+    ] = "",
 ) -> ReportRequest:
     if name not in REPORTS:
         raise NotFound(f"there is no report {name[:100]!r}", f"reports are {', '.join(REPORTS)}")
     words = [word for word in by.split(",") if word.strip()]
-    options = Options(without, between, base, later, of)
+    options = Options(without, between, base, later, of, time_zone)
     return ReportRequest(name, asked_of(name, words, where, (stretch.since, stretch.until), options, stretch.now))
 
 

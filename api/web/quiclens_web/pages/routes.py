@@ -10,6 +10,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from quiclens_questions.begun import begun, values_called
 from quiclens_questions.connection_page import chosen, stream_of, traces
+from quiclens_questions.connections import begun_columns
 from quiclens_questions.explain import Explanation, explain
 from quiclens_questions.logged import asked_facts, logged_facts
 from quiclens_questions.moment import rfc3339, seconds_ago, whole_seconds
@@ -55,7 +56,7 @@ async def compare(app: App) -> Response:
     return page("compare.html", "/compare", **await _window(app))
 
 
-@router.get("/reports", openapi_extra=of_scripts("by", "between", "base", "without", "of", "where"))
+@router.get("/reports", openapi_extra=of_scripts("by", "between", "base", "without", "of", "time_zone", "where"))
 def reports(app: App, name: str = "tail", since: str = "", until: str = "") -> Response:
     return page(
         "reports.html",
@@ -65,7 +66,8 @@ def reports(app: App, name: str = "tail", since: str = "", until: str = "") -> R
         since=since,
         until=until,
         causes=list(REMOVABLE),
-        columns=sorted(request_columns()),
+        columns=sorted(request_columns() | begun_columns()),
+        of_begun=[each for each, kind in REPORTS.items() if "time_zone" in kind.takes],
     )
 
 

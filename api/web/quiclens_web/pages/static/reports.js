@@ -4,24 +4,24 @@
 import { ask, newest, queryOf } from "./api.js";
 import { save } from "./chart.js";
 import { el, fill, find } from "./dom.js";
-import { duration } from "./format.js";
+import { duration, rate } from "./format.js";
 import { change, state } from "./state.js";
 import { conditionsOf, covered, lineOf } from "./window.js";
 
 const newestReport = newest();
-const NAMES = ["name", "since", "until", "by", "between", "base", "without", "of", "where"];
-// What only one report knows: the others do not show it.
-/** @type {Record<string, string>} */
-const OF = { without: "tail", between: "compare", base: "compare", of: "rtt" };
+const NAMES = ["name", "since", "until", "by", "between", "base", "without", "of", "time_zone", "where"];
 /** @param {string} name */
 const field = (name) => /** @type {HTMLInputElement} */ (/** @type {HTMLFormElement} */ (find("#window")).elements.namedItem(name));
+// What only some reports know: the others do not show it.
+/** @type {Record<string, string[]>} */
+const OF = { without: ["tail"], between: ["compare"], base: ["compare"], of: ["rtt"], time_zone: (field("time_zone").dataset.of ?? "").split(" ") };
 
 function show() {
   const now = state();
   for (const name of NAMES) if (now.has(name)) field(name).value = name === "where" ? lineOf(now.getAll(name).flatMap(conditionsOf)) : now.get(name) ?? "";
   choose();
   const name = field("name").value;
-  const fields = NAMES.slice(1).map((each) => [each, (OF[each] ?? name) === name ? field(each).value : ""]);
+  const fields = NAMES.slice(1).map((each) => [each, (OF[each] ?? [name]).includes(name) ? field(each).value : ""]);
   const asked = { ...Object.fromEntries(fields), where: conditionsOf(field("where").value) };
   newestReport(async (signal) => {
     fill(find("#report"), el("p", { class: "note" }, "asking …"));
@@ -32,7 +32,7 @@ function show() {
 }
 
 function choose() {
-  for (const [name, of] of Object.entries(OF)) /** @type {HTMLElement} */ (field(name).parentElement).hidden = field("name").value !== of;
+  for (const [name, of] of Object.entries(OF)) /** @type {HTMLElement} */ (field(name).parentElement).hidden = !of.includes(field("name").value);
 }
 
 /** The picture, which is a file of its own too. @param {string} src @param {string} name */
@@ -80,6 +80,7 @@ function columnsOf(report) {
 function cell(report, column, row) {
   const unit = column.unit || (["value", "low", "high"].includes(column.name) ? row[report.columns.findIndex((/** @type {any} */ each) => each.name === "unit")] : "");
   const told = (/** @type {any} */ value) => value === null || value === undefined ? "–" : unit === "us" ? duration(value)
+    : typeof value === "number" && unit === "share" ? `${(value * 100).toFixed(1)} %` : typeof value === "number" && unit === "bit/s" ? rate(value)
     : typeof value === "number" ? value.toLocaleString("en", { maximumFractionDigits: 4 })
       : Array.isArray(value) ? value.map((each) => String(each).replaceAll("_", " ")).join(", ") : typeof value === "object" ? JSON.stringify(value) : String(value);
   const value = row[column.at];
