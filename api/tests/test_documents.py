@@ -18,7 +18,7 @@ EXPLAIN = {
     "grade", "imputed_us", "bounds_us", "cannot_show", "overlapping", "sentence", "episodes", "events", "connection",
     "coverage", "siblings",
 }  # fmt: skip
-REPORT = {"name", "params", "columns", "rows", "samples", "groups", "groups_shown", "coverage"}
+REPORT = {"name", "params", "columns", "rows", "samples", "groups", "groups_shown", "coverage", "warnings"}
 
 
 def test_slow_lists_by_duration_and_counts_what_it_drew_from(run: Run) -> None:

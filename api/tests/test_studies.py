@@ -20,7 +20,17 @@ def rows(document: dict[str, Any]) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("name", list(REPORTS))
 def test_every_report_has_the_same_shape(run: Run, name: str) -> None:
     document = run("report", name, "--json").document
-    assert list(document) == ["name", "params", "columns", "rows", "samples", "groups", "groups_shown", "coverage"]
+    assert list(document) == [
+        "name",
+        "params",
+        "columns",
+        "rows",
+        "samples",
+        "groups",
+        "groups_shown",
+        "coverage",
+        "warnings",
+    ]
     assert document["name"] == name and {"requests", "traced", "weight"} <= set(document["coverage"])
     assert all(len(row) == len(document["columns"]) for row in document["rows"])
 
@@ -35,7 +45,8 @@ def test_an_arm_is_compared_with_the_largest(run: Run) -> None:
     document = found.document
     arms = {row["arm"] for row in rows(document)}
     assert document["params"]["base"] not in arms and document["params"]["between"] == "region"
-    assert {row["figure"] for row in rows(document)} == {"p75", "p90", "p99", "rtt_p50", "failed"}
+    quantiles = {"p50", "p75", "p90", "p95", "p99"}
+    assert {row["figure"] for row in rows(document)} == quantiles | {"rtt_p50", "failed"}
     assert all(row["difference_low"] is None for row in rows(document))  # five requests bound nothing
 
 

@@ -29,7 +29,7 @@ def test_every_report_is_judged(figures: Figures) -> None:
     # `events` counts events, and has no interval.
     assert reports == set(REPORTS) - {"events"}
     compared = {figure for report, figure in figures if report == "compare"}
-    assert compared == {f"{name} users" for name in ("p75", "p90", "p99", "failed")}
+    assert compared == {f"{name} users" for name in ("p50", "p75", "p90", "p95", "p99", "failed")}
 
 
 def test_intervals_hold_the_truth(found: dict[str, Any], figures: Figures) -> None:

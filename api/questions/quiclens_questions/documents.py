@@ -101,9 +101,17 @@ class ReportColumn(TypedDict):
 
 
 @whole
+class ReportWarning(TypedDict):
+    """What makes a report's figures doubtful: of which kind it is, and a sentence."""
+
+    kind: Literal["sample_ratio_mismatch", "users_in_several_arms"]
+    text: str
+
+
+@whole
 class ReportDocument(TypedDict):
     """A table with a name. Of `groups` the first `groups_shown` have rows (null where it has no groups); `samples` and
-    `coverage` are of all."""
+    `coverage` are of all. `warnings` say what makes its figures doubtful."""
 
     name: str
     params: Mapping[str, Value]
@@ -113,6 +121,7 @@ class ReportDocument(TypedDict):
     groups: int | None
     groups_shown: int | None
     coverage: ReportCoverage
+    warnings: Sequence[ReportWarning]
 
 
 class SlowRequest(TypedDict):

@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from quiclens_questions.documents import ReportCoverage, ReportDocument
+from quiclens_questions.documents import ReportCoverage, ReportDocument, ReportWarning
 from quiclens_questions.moment import bound
+from quiclens_questions.split import Planned
 from quiclens_questions.where import EVERYTHING, Where
 
 GROUPS_AT_MOST = 1_000
@@ -20,8 +21,9 @@ class ReportQuestion:
     """Groups, conditions (and how they were written), a stretch of time, and what some reports take besides.
 
     `without` is a cause to leave out (tail); `between` the column of the arms, `base` the arm that others are compared
-    with, `later` how many requests of a session are no later ones (compare); `of` is whose round trips are asked (rtt);
-    `time_zone`, by its IANA name, is whose hours and weekdays connections are told by.
+    with, `later` how many requests of a session are no later ones, `split` which share of the users each arm was meant
+    to have (compare); `of` is whose round trips are asked (rtt); `time_zone`, by its IANA name, is whose hours and
+    weekdays connections are told by.
     """
 
     by: tuple[str, ...] = ()
@@ -33,6 +35,7 @@ class ReportQuestion:
     between: str = "arm"
     base: str = ""
     later: int = 1
+    split: Planned = field(default_factory=Planned)
     of: str = ""
     time_zone: str = "UTC"
 
@@ -75,6 +78,7 @@ class Report:
     params: Row = field(default_factory=dict)
     groups: int | None = None
     groups_shown: int | None = None
+    warnings: Sequence[ReportWarning] = ()
 
     def document(self) -> ReportDocument:
         return {
@@ -86,6 +90,7 @@ class Report:
             "groups": self.groups,
             "groups_shown": self.groups_shown,
             "coverage": self.coverage,
+            "warnings": self.warnings,
         }
 
     def dicts(self) -> list[Row]:

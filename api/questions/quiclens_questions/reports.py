@@ -23,6 +23,7 @@ from quiclens_questions.loss import loss
 from quiclens_questions.report import Report, ReportQuestion
 from quiclens_questions.rtt import rtt
 from quiclens_questions.savings import removable
+from quiclens_questions.split import Planned
 from quiclens_questions.tail import tail
 from quiclens_questions.use_rate import use_rate
 from quiclens_questions.where import by_column, read, request_columns
@@ -54,7 +55,7 @@ REPORTS: Mapping[str, ReportKind] = {
         compare,
         request_columns,
         "arms of an experiment against each other, biases cut out",
-        frozenset({"between", "base", "later"}),
+        frozenset({"between", "base", "later", "split"}),
     ),
     "rtt": ReportKind(
         rtt,
@@ -95,6 +96,7 @@ class Options:
     later: int | None = None
     of: str = ""
     time_zone: str = ""
+    split: str = ""
 
     def given(self) -> set[str]:
         return {name for name, value in vars(self).items() if value not in ("", None)}
@@ -129,6 +131,7 @@ def asked_of(
         between=by_column(options.between or "arm", columns) if "between" in kind.takes else "arm",
         base=options.base,
         later=1 if options.later is None else options.later,
+        split=Planned.read(options.split),
         of=options.of,
         time_zone=time_zone(options.time_zone) if options.time_zone else "UTC",
     )

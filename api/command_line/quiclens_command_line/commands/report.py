@@ -94,6 +94,15 @@ Later = Annotated[
     int | None,
     typer.Option("--later", min=0, metavar="N", help="compare: later requests are not the first N of a session; 1."),
 ]
+Split = Annotated[
+    str,
+    typer.Option(
+        "--split",
+        metavar="ARM=SHARE,…",
+        help="compare: which share of the users each arm was meant to have, such as quic=50,tcp=50; all the same if "
+        "not said. It warns where chance does not explain how many came.",
+    ),
+]
 Of = Annotated[
     str,
     typer.Option("--of", metavar="WHAT", help="rtt: requests, also over TCP as logged; connections if not said."),
@@ -121,6 +130,7 @@ def report(
     between: Between = "",
     base: Base = "",
     later: Later = None,
+    split: Split = "",
     of: Of = "",
     time_zone: TimeZone = "",
     form: As = Format.table,
@@ -132,7 +142,8 @@ def report(
 
     tail: how long requests took, p50 to p99.
     compare: arms of an experiment, quantile by quantile, overall and in strata that cut biases out; their round trips
-    stand beside, since arms with other paths differ for other reasons.
+    stand beside, since arms with other paths differ for other reasons, and how much of them went over QUIC. It warns
+    where more users came to an arm than chance explains.
     rtt: round trip times of traced connections, and how much they vary within one; --of requests, one of each
     request, by trace or as its server's TCP had it, so that --by protocol is QUIC beside TCP.
     loss: how often packets are lost, of all and in lossy connections, how they are found lost, how long until sent
@@ -171,7 +182,9 @@ def report(
     now = datetime.now(UTC)
     window = (moment(since, now) if since else None, moment(until, now) if until else None)
     words = [word for text in by or [] for word in text.split(",")]
-    asked = asked_of(name, words, where or [], window, Options(without, between, base, later, of, time_zone), now)
+    asked = asked_of(
+        name, words, where or [], window, Options(without, between, base, later, of, time_zone, split), now
+    )
     with opened(store) as data:
         found = REPORTS[name].answer(data, asked)
     if form is Format.table or as_json:

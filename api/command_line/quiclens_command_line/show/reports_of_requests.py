@@ -12,14 +12,27 @@ from quiclens_command_line.show.slow import coverage_line, shown
 from quiclens_command_line.show.tables import of_printable, titled
 from quiclens_questions.compare import COMPARED, PATHS
 from quiclens_questions.report import FEW_SAMPLES, Report, ReportQuestion
+from quiclens_questions.units import duration
 
 Row = Mapping[str, Any]
 _ENDS = ("_low", "_high")
+_WORSE_IF_MORE = frozenset([*(name for name, _ in (*COMPARED, *PATHS)), "failed"])
+_NAMES = {
+    "responses_below_4_kib": "responses below 4 KiB",
+    "rtt_below_500_ms": "RTT below 500 ms",
+    "later_and_rtt_below_500_ms": "later, RTT below 500 ms",
+    "rtt_p50": "RTT p50",
+    "use_rate": "requests over QUIC",
+    "sessions_all_quic": "sessions all over QUIC",
+    "sessions_mixed": "sessions mixed",
+    "sessions_without_quic": "sessions without QUIC",
+    "users": "users, against the plan",
+}
 
 
 @of_printable
 def compare_view(report: Report, asked: ReportQuestion) -> Iterator[RenderableType]:
-    """Strata down, quantiles across, as the table was published."""
+    """A section for each group, stratum and arm; in it a row for each figure."""
     base, between = report.params["base"], report.params["between"]
     if not report.rows:
         yield Text(
@@ -27,30 +40,44 @@ def compare_view(report: Report, asked: ReportQuestion) -> Iterator[RenderableTy
         )
         yield coverage_line(report.coverage)
         return
+    for warning in report.warnings:
+        yield Text(warning["text"], style="yellow")
     table = titled(f"Latency of requests that succeeded, against {between} {base} [95 % interval]")
-    for name in (*asked.by, "stratum", between):
+    for name in (*asked.by, "stratum", between, "figure"):
         table.add_column(name.replace("_", " "), no_wrap=True)
-    measured = [name for name, _ in (*COMPARED, *PATHS)]
-    for name in (*(name.replace("_", " ") for name in measured), "failed, points", "requests", f"of {base}"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for cells in _by_arm(report, asked):
-        figures = [_change(cells[name]) for name in (*measured, "failed")]
-        first = cells["failed"]
-        words = [Text(shown(first[name])) for name in asked.by] + [Text(first["stratum"].replace("_", " "))]
-        table.add_row(*words, Text(first["arm"]), *figures, samples(first["samples"]), samples(first["base_samples"]))
+    for name, rank in (("value", 1), (f"of {base}", 2), ("difference", 0), ("samples", 3), (f"samples of {base}", 4)):
+        table.add_column(name, justify="right", no_wrap=True, rank=rank)
+    before: tuple[Any, ...] | None = None
+    for row in report.dicts():
+        section = (*(row[name] for name in asked.by), row["stratum"], row["arm"])
+        if before not in (None, section):
+            table.add_section()
+        first = [*(shown(each) for each in section[:-2]), _words(row["stratum"]), row["arm"]]
+        table.add_row(
+            *(Text(each if section != before else "") for each in first),
+            Text(_words(row["figure"])),
+            *(_value(row[name], row["unit"]) for name in ("value", "base_value")),
+            _change(row),
+            *(samples(row[name]) for name in ("samples", "base_samples")),
+        )
+        before = section
     yield table
     yield Text("by user, else by connection; ? = too few to bound; too few = below one beyond it", style="dim")
     yield coverage_line(report.coverage)
 
 
-def _by_arm(report: Report, asked: ReportQuestion) -> Iterator[dict[str, Row]]:
-    found: dict[tuple[Any, ...], dict[str, Row]] = {}
-    for row in report.dicts():
-        found.setdefault(tuple(row[name] for name in (*asked.by, "stratum", "arm")), {})[row["figure"]] = row
-    yield from found.values()
+def _words(name: str) -> str:
+    return _NAMES.get(name, name.replace("_", " "))
+
+
+def _value(value: float | None, unit: str) -> str:
+    if value is None:
+        return "–"
+    return duration(int(value)) if unit == "us" else f"{100 * value:.1f} %" if unit == "share" else f"{value:,}"
 
 
 def _change(row: Row) -> Text:
+    """By what share a quantile differs, or the users of an arm from the plan; shares by points."""
     if row["difference"] is None:
         return Text("too few", style="yellow")
     value, low, high = (
@@ -58,8 +85,9 @@ def _change(row: Row) -> Text:
         for each in (row["difference"], row["difference_low"], row["difference_high"])
     )
     is_sure = row["difference_low"] is not None and row["difference_high"] is not None
-    colour = "" if not is_sure or row["difference_low"] <= 0 <= row["difference_high"] else _sign(row["difference"])
-    return Text(f"{value} % [{low} … {high}]", style=colour)
+    judged = is_sure and not row["difference_low"] <= 0 <= row["difference_high"] and row["figure"] in _WORSE_IF_MORE
+    unit = " points" if row["unit"] == "share" else " %"
+    return Text(f"{value}{unit} [{low} … {high}]", style=_sign(row["difference"]) if judged else "")
 
 
 def _sign(difference: float) -> str:

@@ -17,7 +17,8 @@ def markdown(report: Report) -> str:
     table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
     counted = ", ".join(f"{name} {value}" for name, value in report.coverage.items())
     shown = f"; {report.groups_shown} of {report.groups} groups shown" if report.groups else ""
-    return f"### {report.name}\n\n{table}\n\n{report.samples} samples; {counted}{shown}.\n"
+    warned = "".join(f"> **{markdown_cell(each['text'])}**\n\n" for each in report.warnings)
+    return f"### {report.name}\n\n{warned}{table}\n\n{report.samples} samples; {counted}{shown}.\n"
 
 
 def comma_separated(report: Report) -> str:

@@ -43,6 +43,10 @@ def wanted(
     later: Annotated[
         int | None, Query(ge=0, le=1_000_000, description="compare: later requests are not the first N of a session.")
     ] = None,
+    split: Annotated[
+        str,
+        Query(max_length=1_000, description="compare: which share of the users each arm was meant to have: a=50,b=50."),
+    ] = "",
     of: Annotated[str, Query(max_length=64, description="rtt: requests, also over TCP, instead of connections.")] = "",
     time_zone: Annotated[
         str,
@@ -54,7 +58,7 @@ def wanted(
     if name not in REPORTS:
         raise NotFound(f"there is no report {name[:100]!r}", f"reports are {', '.join(REPORTS)}")
     words = [word for word in by.split(",") if word.strip()]
-    options = Options(without, between, base, later, of, time_zone)
+    options = Options(without, between, base, later, of, time_zone, split)
     return ReportRequest(name, asked_of(name, words, where, (stretch.since, stretch.until), options, stretch.now))
 
 

@@ -56,7 +56,9 @@ async def compare(app: App) -> Response:
     return page("compare.html", "/compare", **await _window(app))
 
 
-@router.get("/reports", openapi_extra=of_scripts("by", "between", "base", "without", "of", "time_zone", "where"))
+@router.get(
+    "/reports", openapi_extra=of_scripts("by", "between", "base", "split", "without", "of", "time_zone", "where")
+)
 def reports(app: App, name: str = "tail", since: str = "", until: str = "") -> Response:
     return page(
         "reports.html",

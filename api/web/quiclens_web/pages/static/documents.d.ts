@@ -1285,7 +1285,7 @@ export interface ReportColumn {
 }
 /**
  * A table with a name. Of `groups` the first `groups_shown` have rows (null where it has no groups); `samples` and
- * `coverage` are of all.
+ * `coverage` are of all. `warnings` say what makes its figures doubtful.
  */
 export interface ReportDocument {
   name: string;
@@ -1298,6 +1298,14 @@ export interface ReportDocument {
   groups: number | null;
   groups_shown: number | null;
   coverage: ReportCoverage;
+  warnings: ReportWarning[];
+}
+/**
+ * What makes a report's figures doubtful: of which kind it is, and a sentence.
+ */
+export interface ReportWarning {
+  kind: "sample_ratio_mismatch" | "users_in_several_arms";
+  text: string;
 }
 /**
  * What pictures of a trace are drawn from: exact, or in buckets of `bucket_us`.

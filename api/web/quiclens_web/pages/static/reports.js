@@ -9,12 +9,12 @@ import { change, state } from "./state.js";
 import { conditionsOf, covered, lineOf } from "./window.js";
 
 const newestReport = newest();
-const NAMES = ["name", "since", "until", "by", "between", "base", "without", "of", "time_zone", "where"];
+const NAMES = ["name", "since", "until", "by", "between", "base", "split", "without", "of", "time_zone", "where"];
 /** @param {string} name */
 const field = (name) => /** @type {HTMLInputElement} */ (/** @type {HTMLFormElement} */ (find("#window")).elements.namedItem(name));
 // What only some reports know: the others do not show it.
 /** @type {Record<string, string[]>} */
-const OF = { without: ["tail"], between: ["compare"], base: ["compare"], of: ["rtt"], time_zone: (field("time_zone").dataset.of ?? "").split(" ") };
+const OF = { without: ["tail"], between: ["compare"], base: ["compare"], split: ["compare"], of: ["rtt"], time_zone: (field("time_zone").dataset.of ?? "").split(" ") };
 
 function show() {
   const now = state();
@@ -54,6 +54,7 @@ function table(report) {
   const columns = columnsOf(report);
   return el("div", {},
     el("p", { class: "coverage" }, `${report.samples.toLocaleString("en")} samples. ${covered(report.coverage)}. ${leftOut(report)}`, el("button", { type: "button", onclick: csv }, "CSV"), " ", el("button", { type: "button", onclick: json }, "JSON")),
+    ...report.warnings.map((warning) => el("p", { class: "warning" }, warning.text)),
     report.rows.length ? el("div", { class: "wide" }, el("table", {},
       el("thead", {}, el("tr", {}, ...columns.map((column) => el("th", { title: column.unit, class: column.isNumber ? "n" : "" }, column.name.replaceAll("_", " "))))),
       el("tbody", {}, ...report.rows.map((/** @type {any[]} */ row) => el("tr", {}, ...columns.map((column) => cell(report, column, row))))))) : el("p", { class: "teach" }, "Nothing to report of these requests."));
@@ -78,8 +79,10 @@ function columnsOf(report) {
 
 /** @param {import("./documents.js").ReportDocument} report @param {Column} column @param {any[]} row */
 function cell(report, column, row) {
-  const unit = column.unit || (["value", "low", "high"].includes(column.name) ? row[report.columns.findIndex((/** @type {any} */ each) => each.name === "unit")] : "");
-  const told = (/** @type {any} */ value) => value === null || value === undefined ? "–" : unit === "us" ? duration(value)
+  const unit = column.unit || (["value", "base_value", "low", "high"].includes(column.name) ? row[report.columns.findIndex((/** @type {any} */ each) => each.name === "unit")] : "");
+  // A quantile, and the users of an arm, differ by a share; shares by points.
+  const difference = column.name !== "difference" ? "" : row[report.columns.findIndex((/** @type {any} */ each) => each.name === "unit")] === "share" ? "points" : "%";
+  const told = (/** @type {any} */ value) => difference && typeof value === "number" ? `${value < 0 ? "" : "+"}${(value * 100).toFixed(1)} ${difference}` : value === null || value === undefined ? "–" : unit === "us" ? duration(value)
     : typeof value === "number" && unit === "share" ? `${(value * 100).toFixed(1)} %` : typeof value === "number" && unit === "bit/s" ? rate(value)
     : typeof value === "number" ? value.toLocaleString("en", { maximumFractionDigits: 4 })
       : Array.isArray(value) ? value.map((each) => String(each).replaceAll("_", " ")).join(", ") : typeof value === "object" ? JSON.stringify(value) : String(value);
