@@ -93,6 +93,9 @@ def test_every_page_shows_what_it_is_for(demo: Served) -> None:
             ],
         ),
         step("overview_of_an_age", "/?since=400d&until=", ["#live", "#tails canvas", "#map-left"]),
+        step("map_of_medians", "/", ["path.land", "#map-scale:has-text('median')"], [["#map-figure", "text", "p50"]]),
+        step("map_of_no_hour", "/", ["No request of this group has a place."], [["#map-hour", "text", "0"]]),
+        step("reports_by_hour", "/reports?name=loss&by=hour&time_zone=Asia%2FKolkata", ["text=packets lost"]),
         step("request", f"/requests/{request}", ["svg.bar", "svg.timeline", ".sentence"]),
         step("request_phone", f"/requests/{request}", ["svg.bar", ".sentence"], width=400),
         step(

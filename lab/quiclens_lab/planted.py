@@ -154,7 +154,7 @@ def _truths(name: str, region: str, row: Row) -> Iterator[tuple[str, float, str,
     if name == "compare" and row["stratum"] == _STRATUM and row["figure"] != "rtt_p50":
         truth = of.FAILS_QUIC - of.FAILS if row["figure"] == "failed" else of.FASTER - 1
         yield row["figure"], truth, "difference", ("difference_low", "difference_high")
-    elif name == "coverage":
+    elif name == "coverage" and row["figure"] in _sessions():
         yield row["figure"], _sessions()[row["figure"]], "share", ("share_low", "share_high")
     elif name == "use-rate":
         yield "use_rate", _use_rate(), "share", ("share_low", "share_high")

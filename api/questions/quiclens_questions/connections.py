@@ -31,7 +31,7 @@ _DIMENSIONS = (
     "client_network",
 )
 _HOUR, _WEEKDAY = "hour", "weekday"
-_WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 Key = tuple[str | None, ...]
 
 
@@ -67,5 +67,5 @@ def _place(name: str, value: str | None) -> int:
     if name == _HOUR:
         return 24 if value is None else int(value)
     if name == _WEEKDAY:
-        return 7 if value is None else _WEEKDAYS.index(value)
+        return 7 if value is None else WEEKDAYS.index(value)
     return 0

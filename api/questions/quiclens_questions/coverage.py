@@ -4,16 +4,19 @@ from typing import Any
 
 from quiclens_schema.store import Store
 
-from quiclens_questions.clustered import Shared, shares
+from quiclens_questions.clustered import NOTHING_SHARED, Shared, shares
 from quiclens_questions.report import GROUPS_AT_MOST, Report, ReportQuestion
 from quiclens_questions.slow import report_coverage
 from quiclens_questions.statements import ask
 
 _KINDS = ("sessions_all_quic", "sessions_mixed", "sessions_without_quic")
+_OF_MIXED = ("mixed_began_over_tcp", "mixed_fell_back", "mixed_back_and_forth", "left_quic_after_failure")
+"""Why a session is mixed, as far as its requests tell: shares of mixed sessions, the last of those that left QUIC for
+TCP at some time."""
 
 
 def coverage(store: Store, asked: ReportQuestion) -> Report:
-    """Three shares for each group, of sessions: a user's requests with less than half an hour between two.
+    """Shares for each group, of sessions: a user's requests with less than half an hour between two.
 
     Requests whose user or time nobody logged have no session, and are counted in the coverage as such.
     """
@@ -32,7 +35,11 @@ def coverage(store: Store, asked: ReportQuestion) -> Report:
         name="coverage",
         params=asked.params,
         columns=(*asked.by_columns, *columns),
-        rows=[[*group, *_cells(kind, found[(*group, kind)])] for group in groups[:GROUPS_AT_MOST] for kind in _KINDS],
+        rows=[
+            [*group, *_cells(kind, found.get((*group, kind), NOTHING_SHARED))]
+            for group in groups[:GROUPS_AT_MOST]
+            for kind in (*_KINDS, *_OF_MIXED)
+        ],
         samples=sum(found[(*group, _KINDS[0])].samples for group in groups),
         coverage=counted,
         groups=len(groups),

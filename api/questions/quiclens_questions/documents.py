@@ -421,16 +421,19 @@ class HeatDocument(TypedDict):
 
 @whole
 class CellsDocument(TypedDict):
-    """Hexagons of a map (H3), as columns of one length, the fullest first."""
+    """Hexagons of a map (H3), as columns of one length, the fullest first. Requests of hexagons with too few stand in a
+    larger one around them (`in_larger`); `not_a_cell` is how many have a name that is none."""
 
     since: datetime | None
     until: datetime | None
     h3_cell: Sequence[str]
     requests: Sequence[int]
+    in_larger: Sequence[int]
     traced: Sequence[int]
     p50: Sequence[int | None]
     p95: Sequence[int | None]
     top_cause: Sequence[str | None]
+    not_a_cell: int
     coverage: Coverage
 
 

@@ -96,7 +96,10 @@ def _sign(difference: float) -> str:
 
 @of_printable
 def coverage_view(report: Report, asked: ReportQuestion) -> Iterator[RenderableType]:
-    note = "a session is a user's requests with less than half an hour between two; intervals by user"
+    note = (
+        "a session is a user's requests with less than half an hour between two; what mixed ones began with, and "
+        "whether the request before QUIC was left had failed, are shares of those; intervals by user"
+    )
     empty = "No request has both a user and a time, so there are no sessions (user_hash of the access log)."
     yield from _drawn(report, "Sessions over QUIC", note, empty)
 

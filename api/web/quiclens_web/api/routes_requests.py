@@ -8,7 +8,7 @@ from starlette.responses import Response
 from quiclens_questions import documents
 from quiclens_questions import where as conditions
 from quiclens_questions.begun import begun
-from quiclens_questions.cells import cells
+from quiclens_questions.cells import LocalTime, cells
 from quiclens_questions.compare_groups import compare_groups
 from quiclens_questions.deployments import deployments
 from quiclens_questions.different import CATEGORIES, NUMBERS, Different, different
@@ -122,9 +122,20 @@ async def server_deployments(app: App, stretch: Stretch, where: Conditions, limi
 
 
 @router.get("/cells", summary="Hexagons of a map", response_model=documents.CellsDocument)
-async def requests_cells(app: App, stretch: Stretch, where: Conditions) -> Response:
-    """By H3 cell: requests, median and p95 in us, and the cause that took most time."""
-    return await app.document(lambda store: cells(store, stretch.since, stretch.until, where))
+async def requests_cells(
+    app: App,
+    stretch: Stretch,
+    where: Conditions,
+    weekday: Annotated[str, Query(max_length=3, description="Only of this day of the week: Mon to Sun.")] = "",
+    hour: Annotated[int | None, Query(ge=0, le=23, description="Only of this hour of the day.")] = None,
+    time_zone: Annotated[
+        str, Query(max_length=64, description="Whose days and hours these are; UTC if not said.")
+    ] = "",
+) -> Response:
+    """By H3 cell: requests, median and p95 in us, and the cause that took most time. Cells with too few requests are
+    counted in a larger one around them."""
+    local = LocalTime.read(weekday, hour, time_zone)
+    return await app.document(lambda store: cells(store, stretch.since, stretch.until, where, local))
 
 
 @router.get(

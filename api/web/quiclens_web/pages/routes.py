@@ -10,7 +10,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from quiclens_questions.begun import begun, values_called
 from quiclens_questions.connection_page import chosen, stream_of, traces
-from quiclens_questions.connections import begun_columns
+from quiclens_questions.connections import WEEKDAYS, begun_columns
 from quiclens_questions.explain import Explanation, explain
 from quiclens_questions.logged import asked_facts, logged_facts
 from quiclens_questions.moment import rfc3339, seconds_ago, whole_seconds
@@ -43,7 +43,7 @@ _GROUPINGS = ("carrier", "region", "city", "country", "pop", "cluster", "server"
 
 @router.get("/", openapi_extra=of_scripts("since", "until", "where", "quantile"))
 async def overview(app: App, by: str = "carrier") -> Response:
-    return page("overview.html", "/", **await _window(app, by))
+    return page("overview.html", "/", **await _window(app, by), weekdays=WEEKDAYS)
 
 
 @router.get("/requests", openapi_extra=of_scripts("since", "until", "where", "min_ms", "each", "limit", "box"))

@@ -13,17 +13,20 @@ export interface BegunRequest {
   status: number | null;
 }
 /**
- * Hexagons of a map (H3), as columns of one length, the fullest first.
+ * Hexagons of a map (H3), as columns of one length, the fullest first. Requests of hexagons with too few stand in a
+ * larger one around them (`in_larger`); `not_a_cell` is how many have a name that is none.
  */
 export interface CellsDocument {
   since: string | null;
   until: string | null;
   h3_cell: string[];
   requests: number[];
+  in_larger: number[];
   traced: number[];
   p50: (number | null)[];
   p95: (number | null)[];
   top_cause: (string | null)[];
+  not_a_cell: number;
   coverage: Coverage;
 }
 /**

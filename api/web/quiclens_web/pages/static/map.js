@@ -1,7 +1,8 @@
 // @ts-check
-// Hexagons on a map: two carriers side by side, one scale, a slider through the window's time.
+// Hexagons on a map: two carriers side by side, one scale, a slider through the window's time, days and hours of a time zone.
 
 import { cellToBoundary } from "../vendor/h3-js.js";
+import { LAND } from "../vendor/land.js";
 import { ask } from "./api.js";
 import { el, fill, find, note, svg } from "./dom.js";
 import { duration, whole } from "./format.js";
@@ -9,9 +10,11 @@ import { duration, whole } from "./format.js";
 const WIDTH = 620;
 const HEIGHT = 360;
 const SMALLEST = 12; // a hexagon narrower than so many pixels is drawn as wide: a map of continents would not show it
+const LAND_FROM = 2; // degrees from south to north: the outlines of land are too coarse for less
 const RAMP = ["#2b83ba", "#78b9a8", "#cfe3a5", "#fdd27e", "#f0884d", "#d7191c"];
 
-/** @typedef {{cell: string, requests: number, p95: number | null, p50: number | null, cause: string | null, edge: [number, number][]}} Hexagon */
+/** @typedef {"p95" | "p50"} Figure what colours say */
+/** @typedef {{cell: string, requests: number, larger: number, p95: number | null, p50: number | null, cause: string | null, edge: [number, number][]}} Hexagon */
 
 /**
  * @param {{since: string, until: string, where: string[]}} window
@@ -20,6 +23,7 @@ const RAMP = ["#2b83ba", "#78b9a8", "#cfe3a5", "#fdd27e", "#f0884d", "#d7191c"];
 export async function showMap(window, signal) {
   const [left, right] = ["#map-left", "#map-right"].map((id) => /** @type {HTMLSelectElement} */ (find(id)));
   const slider = /** @type {HTMLInputElement} */ (find("#map-time"));
+  const [figure, day, hour, zone] = ["#map-figure", "#map-day", "#map-hour", "#map-zone"].map((id) => /** @type {HTMLSelectElement} */ (find(id)));
   if (!left.options.length) {
     const tails = await ask("/api/v1/reports/tail", { by: "carrier", since: window.since, until: window.until }, signal);
     const names = tails.rows.map((/** @type {any[]} */ row) => row[0]).filter(Boolean);
@@ -28,21 +32,26 @@ export async function showMap(window, signal) {
       select.value = names[place] ?? "";
       select.addEventListener("change", () => redraw());
     }
-    slider.addEventListener("change", () => redraw());
+    const here = Intl.DateTimeFormat().resolvedOptions().timeZone;
+    if (here && here !== "UTC") zone.append(el("option", { value: here }, here));
+    for (const each of [slider, figure, day, hour, zone]) each.addEventListener("change", () => redraw());
   }
   const redraw = async () => {
     const hours = stretch(window, Number(slider.value), Number(slider.max));
     find("#map-when").textContent = Number(slider.value) ? `${hours.since.slice(11, 16)} – ${hours.until.slice(11, 16)} UTC` : "all of it";
-    const both = await Promise.all([left, right].map(async (select) => {
+    const told = /** @type {Figure} */ (figure.value);
+    const local = { weekday: day.value, hour: hour.value, time_zone: zone.value };
+    const found = await Promise.all([left, right].map((select) => {
       const where = [...window.where, ...(select.value ? [`carrier=${select.value}`] : [])];
-      return hexagons(await ask("/api/v1/cells", { ...hours, where }, signal));
+      return ask("/api/v1/cells", { ...hours, ...local, where }, signal);
     }));
-    const scale = scaleOf(both.flat());
+    const both = found.map(hexagons);
+    const scale = scaleOf(both.flat(), told);
     const frame = frameOf(both.flat());
-    fill(find("#map-scale"), ramp(both.flat()));
+    fill(find("#map-scale"), ramp(both.flat(), told));
     for (const [place, [id, select]] of /** @type {[string, HTMLSelectElement][]} */ ([["a", left], ["b", right]]).entries()) {
-      fill(find(`#map-${id}`), picture(both[place], scale, frame));
-      find(`#map-${id}-name`).textContent = `${select.value || "all carriers"}: ${whole(both[place].reduce((sum, each) => sum + each.requests, 0))} requests`;
+      fill(find(`#map-${id}`), picture(both[place], scale, frame, told));
+      find(`#map-${id}-name`).textContent = `${select.value || "all carriers"}: ${whole(both[place].reduce((sum, each) => sum + each.requests, 0))} requests${found[place].not_a_cell ? `, and ${whole(found[place].not_a_cell)} whose place is no H3 cell` : ""}`;
     }
   };
   await redraw();
@@ -60,16 +69,16 @@ function stretch(window, at, most) {
 function hexagons(found) {
   return found.h3_cell.flatMap((/** @type {string} */ cell, /** @type {number} */ at) => {
     try {
-      return [{ cell, requests: found.requests[at], p50: found.p50[at], p95: found.p95[at], cause: found.top_cause[at], edge: cellToBoundary(cell) }];
+      return [{ cell, requests: found.requests[at], larger: found.in_larger[at], p50: found.p50[at], p95: found.p95[at], cause: found.top_cause[at], edge: cellToBoundary(cell) }];
     } catch {
       return []; // what a log calls a cell need not be one
     }
   });
 }
 
-/** @param {Hexagon[]} all @returns {(us: number) => string} */
-function scaleOf(all) {
-  const values = all.flatMap((each) => (each.p95 === null ? [] : [Math.log(each.p95)])).sort((a, b) => a - b);
+/** @param {Hexagon[]} all @param {Figure} told @returns {(us: number) => string} */
+function scaleOf(all, told) {
+  const values = all.flatMap((each) => { const us = each[told]; return us === null ? [] : [Math.log(us)]; }).sort((a, b) => a - b);
   const [least, most] = [values[0] ?? 0, values[values.length - 1] ?? 1];
   return (us) => RAMP[Math.min(RAMP.length - 1, Math.floor(((Math.log(us) - least) / Math.max(1e-9, most - least)) * RAMP.length))];
 }
@@ -108,14 +117,17 @@ function graticule(frame) {
       svg("text", { x: frame.x(lng) + 3, y: HEIGHT - 4 }, told(lng, "EW"))]));
 }
 
-/** What a colour means. @param {Hexagon[]} all */
-function ramp(all) {
-  const values = all.flatMap((each) => (each.p95 === null ? [] : [each.p95]));
+/** @type {Record<Figure, string>} */
+const NAMED = { p95: "p95", p50: "median" };
+
+/** What a colour means. @param {Hexagon[]} all @param {Figure} told */
+function ramp(all, told) {
+  const values = all.flatMap((each) => { const us = each[told]; return us === null ? [] : [us]; });
   if (!values.length) return "";
   const [least, most] = [Math.min(...values), Math.max(...values)];
-  return el("div", { class: "legend" }, `p95 ${duration(least)} `,
+  return el("div", { class: "legend" }, `${NAMED[told]} ${duration(least)} `,
     svg("svg", { viewBox: `0 0 ${RAMP.length} 1`, width: 120, height: 10, preserveAspectRatio: "none" }, ...RAMP.map((colour, at) => svg("rect", { x: at, width: 1, height: 1, fill: colour }))),
-    ` ${duration(most)}, log scale; an empty hexagon has too few requests, a small one is drawn larger than it is`);
+    ` ${duration(most)}, log scale; an empty hexagon has too few requests, a small one is drawn larger than it is${all.some((each) => each.larger) ? "; where hexagons have fewer than 20, a larger one stands for them" : ""}`);
 }
 
 /** Its corners in pixels, as text. @param {Hexagon} hexagon @param {ReturnType<typeof frameOf>} frame */
@@ -128,15 +140,41 @@ function corners(hexagon, frame) {
   return xs.map((x, at) => `${from(x, (left + right) / 2)},${from(ys[at], (top + bottom) / 2)}`).join(" ");
 }
 
-/** @param {Hexagon[]} all @param {(us: number) => string} scale @param {ReturnType<typeof frameOf>} frame */
-function picture(all, scale, frame) {
+/** Land as paths, or nothing where it would be too coarse. @param {ReturnType<typeof frameOf>} frame */
+function land(frame) {
+  if (frame.lat(0) - frame.lat(HEIGHT) < LAND_FROM) return svg("g", {});
+  const paths = LAND.map((steps) => {
+    let [lng, lat] = [0, 0];
+    const points = [];
+    for (let at = 0; at < steps.length; at += 2) {
+      [lng, lat] = [lng + steps[at], lat + steps[at + 1]];
+      points.push(`${frame.x(lng / 100).toFixed(1)} ${frame.y(lat / 100).toFixed(1)}`);
+    }
+    return `M${points.join("L")}Z`;
+  });
+  return svg("path", { class: "land", d: paths.join("") });
+}
+
+/** @param {Hexagon[]} all @param {(us: number) => string} scale @param {ReturnType<typeof frameOf>} frame @param {Figure} told */
+function picture(all, scale, frame, told) {
   if (!all.length) return el("p", { class: "teach" }, "No request of this group has a place.");
-  return svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img" }, graticule(frame), ...all.map((each) => svg("polygon", {
+  return svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": `${NAMED[told]} of ${all.length} hexagons` }, land(frame), graticule(frame), ...byExtent(all).map((each) => svg("polygon", {
     points: corners(each, frame),
-    fill: each.p95 === null ? "none" : scale(each.p95),
+    fill: colourOf(each[told], scale),
     stroke: "currentColor",
     "stroke-opacity": 0.35,
-    onpointermove: (/** @type {PointerEvent} */ event) => note(`${each.cell}\n${whole(each.requests)} requests\nmedian ${duration(each.p50)}, p95 ${each.p95 === null ? "too few" : duration(each.p95)}${each.cause ? `\nmost time: ${each.cause.replaceAll("_", " ")}` : ""}`, event),
+    onpointermove: (/** @type {PointerEvent} */ event) => note(`${each.cell}\n${whole(each.requests)} requests${each.larger ? `, ${whole(each.larger)} of smaller hexagons with too few` : ""}\nmedian ${duration(each.p50)}, p95 ${each.p95 === null ? "too few" : duration(each.p95)}${each.cause ? `\nmost time: ${each.cause.replaceAll("_", " ")}` : ""}`, event),
     onpointerleave: () => note(""),
   })));
+}
+
+/** Large hexagons first, so that the small ones within them are seen. @param {Hexagon[]} all */
+function byExtent(all) {
+  const height = (/** @type {Hexagon} */ each) => Math.max(...each.edge.map(([lat]) => lat)) - Math.min(...each.edge.map(([lat]) => lat));
+  return [...all].sort((a, b) => height(b) - height(a));
+}
+
+/** @param {number | null} us @param {(us: number) => string} scale */
+function colourOf(us, scale) {
+  return us === null ? "none" : scale(us);
 }

@@ -60,6 +60,8 @@ function table(report) {
       el("tbody", {}, ...report.rows.map((/** @type {any[]} */ row) => el("tr", {}, ...columns.map((column) => cell(report, column, row))))))) : el("p", { class: "teach" }, "Nothing to report of these requests."));
 }
 
+const WORDS = new Set(["figure", "stratum"]); // names of ours, not values of a log
+
 /** @typedef {{name: string, unit: string, at: number, ends: [number, number] | null, isNumber: boolean}} Column */
 
 /** Its columns, with those that are the ends of an interval put with what the interval is of.
@@ -85,7 +87,7 @@ function cell(report, column, row) {
   const told = (/** @type {any} */ value) => difference && typeof value === "number" ? `${value < 0 ? "" : "+"}${(value * 100).toFixed(1)} ${difference}` : value === null || value === undefined ? "–" : unit === "us" ? duration(value)
     : typeof value === "number" && unit === "share" ? `${(value * 100).toFixed(1)} %` : typeof value === "number" && unit === "bit/s" ? rate(value)
     : typeof value === "number" ? value.toLocaleString("en", { maximumFractionDigits: 4 })
-      : Array.isArray(value) ? value.map((each) => String(each).replaceAll("_", " ")).join(", ") : typeof value === "object" ? JSON.stringify(value) : String(value);
+      : Array.isArray(value) ? value.map((each) => String(each).replaceAll("_", " ")).join(", ") : typeof value === "object" ? JSON.stringify(value) : WORDS.has(column.name) ? String(value).replaceAll("_", " ") : String(value);
   const value = row[column.at];
   const text = told(value);
   if (typeof value === "object" && value !== null) return el("td", { class: "list", title: text }, text);
