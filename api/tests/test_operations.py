@@ -3,7 +3,7 @@ planted rows themselves."""
 
 import random
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from statistics import mean, median_low
 from typing import Any
@@ -13,11 +13,14 @@ from quiclens_schema import store as stores
 from quiclens_schema.store import Store
 from serve_process import start
 from store_rows import fill
+from test_widths import WIDTHS, is_whole
 
+from quiclens_command_line.commands.report import VIEWS
+from quiclens_command_line.show.written import comma_separated, markdown
 from quiclens_questions.closes import WAYS_AT_MOST
 from quiclens_questions.failure import UsageMistake
 from quiclens_questions.races import ERRORS_AT_MOST
-from quiclens_questions.report import Report
+from quiclens_questions.report import Report, ReportQuestion
 from quiclens_questions.reports import REPORTS, Options, asked_of
 
 Row = dict[str, Any]
@@ -212,13 +215,16 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     assert served.stop() == 0
 
 
+def question(name: str, by: Sequence[str] = (), where: Sequence[str] = ()) -> ReportQuestion:
+    return asked_of(name, by, where, (BEGIN, BEGIN + timedelta(hours=1)), Options(), datetime.now(UTC))
+
+
 def report(store: Store, name: str, by: Sequence[str] = (), where: Sequence[str] = ()) -> Report:
-    window = (BEGIN, BEGIN + timedelta(hours=1))
-    return REPORTS[name].answer(store, asked_of(name, by, where, window, Options(), datetime.now(UTC)))
+    return REPORTS[name].answer(store, question(name, by, where))
 
 
 def weighted(rows: Sequence[Row], hits: Sequence[bool]) -> float:
-    weights = [1 / each["trace_probability"] for each in rows]
+    weights = [1 / float(each["trace_probability"]) for each in rows]
     return sum(weight for weight, hit in zip(weights, hits, strict=True) if hit) / sum(weights)
 
 
@@ -265,7 +271,7 @@ def cluster(server: str) -> str:
     return HOSTS[server][2]
 
 
-def addressed(place: str, of: Any) -> int:
+def addressed(place: str, of: Callable[[str], str]) -> int:
     """Packets meant for a place: what its hosts received and was meant for them, and what others received of it."""
     own = sum(count for server, count in RECEIVED.items() if of(server) == place)
     others = sum(packets for landed, _, packets in LANDED if of(landed) == place)
@@ -275,7 +281,9 @@ def addressed(place: str, of: Any) -> int:
 
 
 @pytest.mark.parametrize(("by", "of"), [((), cluster), (("cluster",), cluster), (("server",), str)], ids=str)
-def test_packets_on_the_wrong_host_are_told_from_where_to_where(store: Store, by: tuple[str, ...], of: Any) -> None:
+def test_packets_on_the_wrong_host_are_told_from_where_to_where(
+    store: Store, by: tuple[str, ...], of: Callable[[str], str]
+) -> None:
     planted: Counter[tuple[str, str]] = Counter()
     for landed, meant, packets in LANDED:
         planted[of(landed), of(meant)] += packets
@@ -391,3 +399,34 @@ def test_a_report_of_hosts_knows_columns_of_hosts_alone() -> None:
     with pytest.raises(UsageMistake, match="closes"):
         asked_of("races", [], [], (None, None), Options(time_zone="UTC"), datetime.now(UTC))
     assert asked_of("closes", ["hour"], [], (None, None), Options(), datetime.now(UTC)).by == ("hour",)
+
+
+@pytest.mark.parametrize(
+    ("name", "by"),
+    [
+        ("closes", ["cluster"]),
+        ("misrouted", []),
+        ("misrouted", ["cluster", "server"]),
+        ("restarts", []),
+        ("restarts", ["cluster", "since_start"]),
+        ("races", ["carrier"]),
+    ],
+    ids=str,
+)
+def test_a_table_of_operations_is_whole_at_any_width(store: Store, name: str, by: list[str]) -> None:
+    found = report(store, name, by)
+    assert found.rows
+    parts = list(VIEWS[name](found, question(name, by)))
+    for width in WIDTHS:
+        is_whole(parts, width)
+    assert len(comma_separated(found).splitlines()) == 1 + len(found.rows) and markdown(found).startswith(f"### {name}")
+
+
+def test_without_a_stretch_all_of_time_is_told(store: Store) -> None:
+    for name, samples in (("misrouted", sum(packets for *_, packets in LANDED) + 4 * 500), ("restarts", 2)):
+        asked = asked_of(name, [], [], (None, None), Options(), datetime.now(UTC))
+        assert REPORTS[name].answer(store, asked).samples == samples
+    first, last = datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC)
+    for name, samples in (("restarts", 2), ("races", len(RACES) + len(RARE_ERRORS))):
+        asked = asked_of(name, [], [], (first, last), Options(), datetime.now(UTC))
+        assert REPORTS[name].answer(store, asked).samples == samples
