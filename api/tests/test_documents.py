@@ -109,6 +109,7 @@ def test_an_unknown_request_is_a_valid_document(run: Run) -> None:
     "words",
     [("report", "rtt"), ("report", "loss"), ("report", "rtt", "--by", "stack"), ("report", "loss", "--by", "carrier"),
      ("report", "handshake"), ("report", "goodput", "--by", "hour"),
+     ("report", "closes", "--by", "hour"),
      ("report", "tail"), ("report", "tail", "--by", "carrier,region"), ("failed",), ("status",)],
 )  # fmt: skip
 def test_reports_have_one_shape(run: Run, words: tuple[str, ...]) -> None:

@@ -139,7 +139,7 @@ def test_every_request_is_explained_and_exported(ask: Asking, url: str, tmp_path
 @pytest.mark.parametrize("form", ["table", "markdown", "csv", "json"])
 def test_reports(ask: Asking, name: str, form: str, tmp_path: Path) -> None:
     words = ["report", name, *(["--between", "region"] if name == "compare" else [])]
-    by = [] if name in ("coverage", "use-rate", "grid", "load") else ["--by", "carrier"]
+    by = [] if name in ("coverage", "use-rate", "grid", "load", "misrouted", "restarts") else ["--by", "carrier"]
     asked = [*words, *by, *(["--json"] if form == "json" else ["--format", form])]
     drawn = tmp_path / "drawn.svg"
     said = ask(*asked, "--picture", str(drawn))

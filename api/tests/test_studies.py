@@ -37,7 +37,9 @@ def test_every_report_has_the_same_shape(run: Run, name: str) -> None:
 
 @pytest.mark.parametrize("name", list(REPORTS))
 def test_every_report_can_be_read(run: Run, name: str) -> None:
-    assert "drawn from 5 requests" in run("report", name).out
+    out = run("report", name).out
+    # What hosts counted is drawn from no requests.
+    assert "host:" in out if name in ("misrouted", "restarts") else "drawn from 5 requests" in out
 
 
 def test_an_arm_is_compared_with_the_largest(run: Run) -> None:

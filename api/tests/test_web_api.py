@@ -37,6 +37,10 @@ def web(store_url: str) -> Iterator[TestClient]:
             ["report", "handshake", "--by", "hour", "--time-zone", "Asia/Kolkata"],
         ),
         ("/api/v1/reports/goodput", ["report", "goodput"]),
+        ("/api/v1/reports/closes?by=region", ["report", "closes", "--by", "region"]),
+        ("/api/v1/reports/misrouted?by=cluster,server", ["report", "misrouted", "--by", "cluster,server"]),
+        ("/api/v1/reports/restarts?by=since_start", ["report", "restarts", "--by", "since_start"]),
+        ("/api/v1/reports/races?by=carrier", ["report", "races", "--by", "carrier"]),
     ],
 )
 def test_the_document_is_that_of_the_command_line(web: TestClient, run: Run, path: str, command: list[str]) -> None:

@@ -14,6 +14,7 @@ from grafana_foundation_sdk.cog.variants import Dataquery
 from grafana_foundation_sdk.models import dashboard
 from quiclens_ingest.scratch import sql as ingest_sql
 from quiclens_questions.savings import REMOVABLE
+from quiclens_questions.statements import unfilled
 from quiclens_questions.watch import BY, alert_sql
 from quiclens_schema.catalogue import CAUSES
 
@@ -30,6 +31,8 @@ _COMMENT = re.compile(r"(?m)^--.*\n")
 _REMOVABLE = "/* removable causes */"
 _DIMENSION = "/* dimension */"
 _WATCH = "(/* watch.sql */)"
+_QUESTION = re.compile(r"/\* question (\w+), over (\w+) \*/")
+_INCLUDED = re.compile(r"\(/\* (\w+\.sql) \*/\)")
 _MEASURED = "(/* quiclens measured_request */)"
 
 
@@ -42,7 +45,13 @@ def sql(name: str) -> str:
     if _WATCH in text:
         text = text.replace(_WATCH, f"(\n{_COMMENT.sub('', alert_sql(BY, '$__toTime'))}\n)")
     text = text.replace(_MEASURED, f"(\n{_COMMENT.sub('', ingest_sql('measured_request'))}\n)")
+    text = _QUESTION.sub(lambda mark: _over(mark[2], unfilled(mark[1])), text)
     return _OTHER_FILE.sub(lambda mark: f"(\n{_COMMENT.sub('', sql(mark[1]))}\n)", text)
+
+
+def _over(folder: str, question: str) -> str:
+    """The SQL of a question, over what the folder has by the names of what the question is over."""
+    return _INCLUDED.sub(lambda mark: f"(/* {folder}/{mark[1]} */)", _COMMENT.sub("", question))
 
 
 def source() -> dashboard.DataSourceRef:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from demo_store import Demo
-from expanding import expand
+from expanding import Window, expand
 from quiclens_schema.catalogue import CAUSES
 from reading import queries
 
@@ -20,8 +20,9 @@ def rows(demo: Demo, page: str, title: str, kind: str = "table", **chosen: str |
     return demo.store.query(expand(asked.sql, {**asked.variables, **chosen}, demo.window_of(page))).dicts()
 
 
-def report(demo: Demo, *words: str) -> Row:
-    window = ["--since", demo.window.since.isoformat(), "--until", demo.window.until.isoformat()]
+def report(demo: Demo, *words: str, of: Window | None = None) -> Row:
+    stretch = of or demo.window
+    window = ["--since", stretch.since.isoformat(), "--until", stretch.until.isoformat()]
     command = [sys.executable, "-m", "quiclens_command_line", "report", *words, *window]
     done = subprocess.run([*command, "--store", f"chdb:{demo.folder}", "--json"], check=True, capture_output=True)
     document: Row = json.loads(done.stdout)

@@ -1,4 +1,6 @@
-"""Panels of hosts, apps and hexagons show what the lab planted, to the packet."""
+"""Panels of hosts, apps and hexagons show what the lab planted, to the packet; so do the reports."""
+
+from collections import Counter
 
 import pytest
 from demo_store import Demo
@@ -6,7 +8,7 @@ from expanding import ALL, expand
 from quiclens_lab.draws import whole
 from quiclens_lab.operations import fleet, misrouting
 from reading import queries
-from test_numbers import Row, rows
+from test_numbers import Row, every_row, report, rows
 
 from quiclens_dashboards.ask import sql
 
@@ -153,3 +155,105 @@ def test_the_slow_hexagon_is_slow_for_its_carrier_alone(demo: Demo) -> None:
     assert beside["p95"] == first["p95"]
     (marker,) = [row for row in rows(demo, "hexagons", "p95 by hexagon", "geomap") if row["h3_cell"] == slow["h3_cell"]]
     assert (marker["latitude"], marker["longitude"]) == pytest.approx((-25.4, -49.3), abs=0.6)  # Curitiba
+
+
+def told(demo: Demo, *words: str) -> list[Row]:
+    return every_row(report(demo, *words, of=demo.operations))
+
+
+def test_the_report_of_misrouted_packets_has_what_was_planted_and_what_the_panel_shows(demo: Demo) -> None:
+    truth = demo.truth["misroute"]
+    document = report(demo, "misrouted", of=demo.operations)
+    found = {(row["meant_cluster"], row["landed_cluster"]): row for row in every_row(document)}
+    shown = {(row["meant_for"], row["landed_in"]): row for row in rows(demo, PAGE, "Misrouted packets by cluster")}
+    assert found.keys() == shown.keys()
+    for planted in truth["wrong_host"]:
+        pair = planted["meant_for"], planted["landed_in"]
+        row = found[pair]
+        assert row["packets"] == planted["packets"] == shown[pair]["packets"]
+        assert row["misrouted_share"] == planted["packets"] / truth["addressed"][planted["meant_for"]]
+        assert row["misrouted_share"] == shown[pair]["misrouted_share"]
+    restarted = sum(each["resets_sent"] for each in demo.truth["restart"]["restarts"])
+    assert document["coverage"]["packets_connection_unknown"] == truth["connection_unknown"] + restarted
+    assert (
+        document["samples"]
+        == document["coverage"]["packets_wrong_host"]
+        == sum(row["packets"] for row in shown.values())
+    )
+
+
+def test_the_report_of_misrouted_packets_names_the_pairs_of_hosts_that_the_panel_shows(demo: Demo) -> None:
+    pairs: Counter[tuple[str, str]] = Counter()
+    for row in rows(demo, PAGE, "Packets on the wrong host"):
+        pairs[row["server"], row["id_server"]] += row["packets"]
+    found = told(demo, "misrouted", "--by", "server")
+    assert {(row["landed_server"], row["meant_server"]): row["packets"] for row in found} == pairs
+
+
+def test_the_report_of_restarts_has_what_was_planted(demo: Demo) -> None:
+    planted = {each["server"]: each for each in demo.truth["restart"]["restarts"]}
+    found = told(demo, "restarts")
+    assert {row["server"] for row in found} == set(planted)
+    for row in found:
+        each = planted[row["server"]]
+        for name in ("forwarded", "forwarded_received", "dropped", "resets_sent"):
+            assert row[name] == each[name]
+        assert row["connection_unknown"] == each["resets_sent"]
+        assert row["hop_lost_share"] == (each["forwarded"] - each["forwarded_received"]) / each["forwarded"]
+        assert (row["took_us"], row["server_release"]) == (180_000_000, "2026.44.1")
+    shown = {row["since_start_us"] // 1_000_000: row for row in rows(demo, PAGE, "Around restarts", "trend")}
+    around = {int(row["since_start"]): row for row in told(demo, "restarts", "--by", "since_start")}
+    assert around.keys() == shown.keys()
+    for second, row in around.items():
+        for name in ("forwarded", "forwarded_received", "dropped"):
+            assert row[name] == sum(each["by_ten_seconds"][name].get(second // 10, 0) for each in planted.values())
+        for name in ("forwarded", "forwarded_received", "dropped", "connection_unknown"):
+            assert row[name] == shown[second][name]
+
+
+def test_the_report_of_closes_has_what_was_planted(demo: Demo) -> None:
+    planted = demo.truth["restart"]["closes"]
+    found = told(demo, "closes")
+    ways = {row["reason"] or f"code {row['code']}": row for row in found if row["figure"] == "ended_by"}
+    assert {way: row["connections"] for way, row in ways.items()} == planted
+    whole = sum(planted.values())
+    assert all(row["share"] == pytest.approx(planted[way] / whole, abs=1e-6) for way, row in ways.items())
+    assert {row["closed_by"] for way, row in ways.items() if way != "stateless_reset"} == {"client"}
+    figures = {row["figure"]: row["connections"] for row in found if row["figure"] != "ended_by"}
+    resets, timeouts = planted["stateless_reset"], planted["idle_timeout"]
+    assert figures == {
+        "closes_logged": whole,
+        "idle_timeouts": timeouts,
+        "stateless_resets": resets,
+        "errors": resets + planted["code 267"],  # 256 is H3_NO_ERROR
+    }
+
+
+def test_the_report_of_races_has_what_was_planted(demo: Demo) -> None:
+    carriers = demo.truth["racing"]["carriers"]
+    shown = {row["by_value"]: row for row in rows(demo, PAGE, "Races by ${by}")}
+    found: dict[str, dict[str, Row]] = {}
+    for row in told(demo, "races", "--by", "carrier"):
+        found.setdefault(row["carrier"], {})[row["figure"]] = row
+    assert found.keys() == set(carriers)
+    for carrier, figures in found.items():
+        planted = carriers[carrier]
+        for figure, name in (("won_by_quic", "quic_won"), ("quic_late", "late"), ("quic_cancelled", "cancelled")):
+            share = planted.get(name, 0) / planted["races"]
+            assert (figures[figure]["value"], figures[figure]["samples"]) == (
+                pytest.approx(share, abs=1e-6),
+                planted["races"],
+            )
+        failed = pytest.approx(planted.get("failed", 0) / planted["races"], abs=1e-6)
+        assert figures["quic_failed"]["value"] == failed
+        if planted.get("failed"):
+            assert figures["quic_failed_with_handshake_timeout"]["value"] == failed
+        assert figures["tcp_delay_p50"]["value"] in (None, shown[carrier]["tcp_delay_p50"])
+    whole = {row["figure"]: row for row in told(demo, "races")}
+    for protocol, planted in demo.truth["racing"]["families"].items():
+        connections = planted["connections"]
+        for figure, name in (("ipv6", "ipv6"), ("timer_fired", "timer_fired")):
+            row = whole[f"{figure}_of_{protocol}"]
+            assert row["value"] == pytest.approx(planted[name] / connections, abs=1e-6)
+            assert row["samples"] == connections
+        assert whole[f"added_mean_of_{protocol}"]["value"] == round(planted["winner_delay_us"] / connections)

@@ -80,6 +80,8 @@ _ASKED = (
     ("loss", "connections"),
     ("handshake", "connections"),
     ("goodput", "connections"),
+    ("closes", "connections"),
+    ("races", "apps"),
     ("grid", "connections"),
 )
 
@@ -176,6 +178,9 @@ def _truths(name: str, region: str, row: Row) -> Iterator[tuple[str, float, str,
         yield "deviation", _mean(of.DEVIATION_US, of.SIGMA_DEVIATION), "deviation", ("deviation_low", "deviation_high")
     elif name in _BY_FIGURE and row["figure"] in _BY_FIGURE[name]():
         yield row["figure"], _BY_FIGURE[name]()[row["figure"]], "value", usual
+    elif name == "closes" and (row["figure"] in _closes() or row["figure"] == "ended_by"):
+        figure = row["figure"] if row["figure"] in _closes() else row["reason"] or row["code"]
+        yield figure, _closes()[figure], "share", ("share_low", "share_high")
     elif name == "grid":
         for quantile in ("p50", "p90"):
             is_lossy = row["loss"] == "to 2 %"
@@ -318,10 +323,32 @@ def _goodput() -> dict[str, float]:
             **{f"outage_{q}": dark[f"outage_recovery_{q}"] + of.PROBE_AFTER_US for q in _QUANTILES}}  # fmt: skip
 
 
+@cache
+def _closes() -> dict[str, float]:
+    """By figure, and by the reason or the code of a way to end."""
+    idle = of.SAMPLED * of.IDLE_TIMEOUTS_SAMPLED + (1 - of.SAMPLED) * of.IDLE_TIMEOUTS
+    errors = of.SAMPLED * of.ERRORS_SAMPLED + (1 - of.SAMPLED) * of.ERRORS
+    return {"idle_timeouts": idle, "errors": errors, "idle_timeout": idle, "0x10c": errors, "0x100": 1 - idle - errors}
+
+
+@cache
+def _races() -> dict[str, float]:
+    won = of.SAMPLED * of.QUIC_WINS_SAMPLED + (1 - of.SAMPLED) * of.QUIC_WINS
+    failed = (1 - won) * of.FAILS_OF_LOST
+    quic = {f"quic_{q}": _quantile(q, of.QUIC_US, of.SIGMA_QUIC, of.SAMPLED * of.QUIC_WINS_SAMPLED / won)
+            for q in _QUANTILES}  # fmt: skip
+    tcp = {f"tcp_{q}": _quantile(q, of.TCP_US, of.SIGMA_TCP, of.SAMPLED * (1 - of.QUIC_WINS_SAMPLED) / (1 - won))
+           for q in _QUANTILES}  # fmt: skip
+    return {"won_by_quic": won, "quic_cancelled": 1 - won - failed, "quic_failed": failed,
+            "quic_failed_with_handshake_timeout": failed, "ipv6_of_quic": of.IPV6, "second_won_of_quic": of.ADDED,
+            "added_mean_of_quic": of.ADDED * of.ADDED_US, **quic, **tcp}  # fmt: skip
+
+
 _BY_FIGURE: Mapping[str, Callable[[], dict[str, float]]] = {
     "loss": _losses,
     "handshake": _handshakes,
     "goodput": _goodput,
+    "races": _races,
 }
 
 

@@ -6,9 +6,11 @@ carriers. Populations, each in a region of its own:
 - `users` are alike within themselves, come in sessions, and choose their arm badly: who has a slow path seldom gets
   QUIC, and a session mostly begins over TCP, which is slow once.
 - `requests` are independent, and come at random seconds.
-- `connections` have requests that are alike, round trips, losses, repairs, handshakes, idle time and outages. Half of
-  them, which are slower and lose more, come from servers that trace one connection of four: of the rows they are a
-  fifth.
+- `connections` have requests that are alike, round trips, losses, repairs, handshakes, idle time, outages and ends.
+  Half of them, which are slower and lose more, come from servers that trace one connection of four: of the rows they
+  are a fifth.
+- `apps` log a few races each of QUIC against TCP, which are alike: with some QUIC wins more often. Half of them, where
+  it wins less often and is slower, log with a chance of one in four.
 - `clusters-20` and others have so many users a carrier, as far as they are seen, with 1 to 19 requests each that are
   alike. A fifth of those seen stand for four each, and are slower.
 """
@@ -41,6 +43,14 @@ HANDSHAKES_COMPLETE, RETRIES, ZERO_RTT, ZERO_RTT_ACCEPTED = 0.95, 0.1, 0.4, 0.7
 BUSY_US, SIGMA_BUSY, IDLE_US, SIGMA_IDLE = 2_000_000, 0.7, 3_000_000, 0.8
 BLOCKED, OUTAGES, OUTAGE_US, SIGMA_OUTAGE, PROBE_AFTER_US = 0.5, 0.6, 500_000, 0.8, 200_000
 BYTES = 1_000_000
+IDLE_TIMEOUTS, ERRORS = 0.3, 0.2  # of servers that trace all: how connections end, as a share of them
+IDLE_TIMEOUTS_SAMPLED, ERRORS_SAMPLED = 0.5, 0.1
+# apps
+APPS, RACES_MOST = 300, 6  # races of an app: 1 to 6
+QUIC_WINS, QUIC_WINS_SAMPLED, APPS_DIFFER = 0.8, 0.6, 0.15  # an app's own chance is so much above or below
+FAILS_OF_LOST = 0.4
+QUIC_US, SIGMA_QUIC, TCP_US, SIGMA_TCP = 60_000, 0.5, 200_000, 0.4
+IPV6, ADDED, ADDED_US = 0.65, 0.1, 100_000  # how often the second family wins, and how much later it was begun
 SLOWER = {"implementation": 1.3, "rtt": 2.0, "loss": 1.5}
 
 # clusters
@@ -54,7 +64,7 @@ def plant(store: Store, groups: int, seed: int) -> None:
     """Fill an empty store with `groups` samples of each population."""
     values = {"groups": groups, "seed": seed}
     settings = {"max_partitions_per_insert_block": 1000}
-    for statement in (_USERS, _REQUESTS, _CONNECTIONS, _CONNECTION_REQUESTS, _REPAIRS, _STRETCHES):
+    for statement in (_USERS, _REQUESTS, _CONNECTIONS, _CONNECTION_REQUESTS, _REPAIRS, _STRETCHES, _APPS, _RACES):
         store.command(statement, values, settings)
     for size in SIZES:
         store.command(_CLUSTERS, {**values, "size": size}, settings)
@@ -142,7 +152,8 @@ _CONNECTIONS = f"""
 INSERT INTO connections (connection_id, vantage, trace_id, version, analysis_version, trace_day, started_at, complete,
     stack, carrier, region, events_kept, event_probability, trace_probability, handshake_complete, zero_rtt,
     packets_sent, packets_lost, packets_lost_handshake, packets_lost_data, rtt_histogram, rtt_samples,
-    retransmitted_packets, rtt_stdev_us, handshake_us, retries, unique_stream_bytes_sent, duration_us)
+    retransmitted_packets, rtt_stdev_us, handshake_us, retries, unique_stream_bytes_sent, duration_us, close_reason,
+    close_code, close_owner)
 SELECT
     id, 'server', id, 1, 1, '{DAY}', {_BEGIN} + toIntervalSecond(s), 1,
     if(is_other, 'slower', 'faster'), concat('carrier-', leftPad(toString(g), 4, '0')), 'connections',
@@ -164,7 +175,15 @@ SELECT
     if(is_complete, toUInt64({HANDSHAKE_US} * slower * exp({SIGMA_HANDSHAKE} * {_normal("shake", "g", "s")})), NULL),
     {_uniform("retry", "g", "s")} < {RETRIES},
     {BYTES},
-    {_IDLE} + {_BUSY}
+    {_IDLE} + {_BUSY},
+    if({_uniform("end", "g", "s")} < if(is_sampled, {IDLE_TIMEOUTS_SAMPLED}, {IDLE_TIMEOUTS}), 'idle_timeout', '')
+        AS reason,
+    multiIf(
+        reason != '', '',
+        {_uniform("end", "g", "s")} > 1 - if(is_sampled, {ERRORS_SAMPLED}, {ERRORS}), '0x10c',
+        '0x100'
+    ),
+    if(reason = '', 'remote', 'local')
 FROM
 (
     SELECT
@@ -173,7 +192,7 @@ FROM
         {_uniform("complete", "g", "s")} < {HANDSHAKES_COMPLETE} AS is_complete
     FROM ({_EACH_CONNECTION})
 )
-GROUP BY g, s, id, is_other, is_far, is_lossy, traced_with, slower, is_complete
+GROUP BY g, s, id, is_other, is_far, is_lossy, is_sampled, traced_with, slower, is_complete
 """
 
 _CONNECTION_REQUESTS = f"""
@@ -216,6 +235,68 @@ ARRAY JOIN
         ('pto', toInt64({OUTAGE_US} * slower * exp({SIGMA_OUTAGE} * {_normal("outage", "g", "s")})))
     ] AS stretch
 WHERE stretch.1 != 'pto' OR {_uniform("dark", "g", "s")} < {OUTAGES}
+"""
+
+_EACH_APP = f"""
+    SELECT
+        number % {{groups:UInt32}} AS g,
+        intDiv(number, {{groups:UInt32}}) AS s,
+        concat('client:planted-', toString(g), '-', toString(s)) AS id,
+        {_uniform("app sampled", "g", "s")} < {SAMPLED} AS is_sampled,
+        if(is_sampled, {SAMPLED_PROBABILITY}, 1) AS traced_with,
+        if(is_sampled, {SAMPLED_SLOWER}, 1) AS slower,
+        if(is_sampled, {QUIC_WINS_SAMPLED}, {QUIC_WINS})
+            + if({_uniform("good", "g", "s")} < 0.5, {APPS_DIFFER}, -{APPS_DIFFER}) AS wins
+    FROM numbers({{groups:UInt32}} * {APPS})
+    WHERE {_uniform("app traced", "g", "s")} < traced_with
+"""
+
+_APPS = f"""
+INSERT INTO connections (connection_id, vantage, trace_id, version, analysis_version, trace_day, started_at, complete,
+    carrier, region, events_kept, event_probability, trace_probability)
+SELECT
+    id, 'client', id, 1, 1, '{DAY}', {_BEGIN} + toIntervalSecond(s), 1,
+    concat('carrier-', leftPad(toString(g), 4, '0')), 'apps', 'all', 1, traced_with
+FROM ({_EACH_APP})
+"""
+
+_RACES = f"""
+INSERT INTO events (connection_id, vantage, trace_id, seq, trace_day, time_us, name, more)
+SELECT
+    id, 'client', id, 2 * i + of_family, '{DAY}', i,
+    if(of_family, 'client:happy_eyeballs_ended', 'client:race_ended'),
+    if(
+        of_family,
+        map(
+            'protocol', '"quic"',
+            'winner', if({_uniform("family", "g", "s", "i")} < {IPV6}, '"ipv6"', '"ipv4"'),
+            'winner_delay_us', if({_uniform("added", "g", "s", "i")} < {ADDED}, '{ADDED_US}', '0')
+        ),
+        if(
+            {_uniform("wins", "g", "s", "i")} < wins,
+            map(
+                'winner', '"quic"',
+                'quic_us', toString(toUInt64({QUIC_US} * slower * exp({SIGMA_QUIC} * {_normal("quic", "g", "s", "i")})))
+            ),
+            mapUpdate(
+                map(
+                    'winner', '"tcp"',
+                    'tcp_us', toString(toUInt64({TCP_US} * slower * exp({SIGMA_TCP} * {_normal("tcp", "g", "s", "i")})))
+                ),
+                if(
+                    {_uniform("fails", "g", "s", "i")} < {FAILS_OF_LOST},
+                    map('quic_error', '"handshake_timeout"'),
+                    map()
+                )
+            )
+        )
+    )
+FROM
+(
+    SELECT *, arrayJoin(range(1 + toUInt8({RACES_MOST} * {_uniform("races", "g", "s")}))) AS i
+    FROM ({_EACH_APP})
+)
+ARRAY JOIN [false, true] AS of_family
 """
 
 _CLUSTERS = f"""

@@ -30,6 +30,19 @@ _DIMENSIONS = (
     "device",
     "client_network",
 )
+_OF_A_CLIENT = (
+    "pop",
+    "carrier",
+    "asn",
+    "country",
+    "region",
+    "city",
+    "h3_cell",
+    "network_type",
+    "app_version",
+    "device",
+    "client_network",
+)
 _HOUR, _WEEKDAY = "hour", "weekday"
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 Key = tuple[str | None, ...]
@@ -39,6 +52,12 @@ def connection_columns() -> dict[str, Column]:
     """What --by and --where may name where a report speaks of connections."""
     known = request_columns()
     return {name: known[name] for name in _DIMENSIONS}
+
+
+def client_columns() -> dict[str, Column]:
+    """What --by and --where may name where a report speaks of what apps logged of themselves."""
+    known = request_columns()
+    return {name: known[name] for name in _OF_A_CLIENT}
 
 
 def begun_columns() -> dict[str, Column]:

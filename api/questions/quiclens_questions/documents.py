@@ -90,6 +90,11 @@ class ReportCoverage(TypedDict):
     compared: NotRequired[int]
     with_saving: NotRequired[int]
     cannot_show: NotRequired[int]
+    hosts: NotRequired[int]
+    packets_received: NotRequired[int]
+    packets_wrong_host: NotRequired[int]
+    packets_connection_unknown: NotRequired[int]
+    packets_dropped_otherwise: NotRequired[int]
 
 
 @whole

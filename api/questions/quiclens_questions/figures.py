@@ -1,4 +1,4 @@
-"""Reports with a row for each figure and group: what loss, handshake and goodput share.
+"""Reports with a row for each figure and group: what loss, handshake, goodput and races share.
 
 The samples of one statement carry the figure's name, and its trigger where a log may name any, at the end of their key.
 """
@@ -14,6 +14,7 @@ from quiclens_questions.clustered import (
     Key,
     Sampled,
     Shared,
+    means,
     sampled,
     too_many_groups,
 )
@@ -28,7 +29,7 @@ COLUMNS = (("figure", ""), ("unit", ""), ("value", ""), ("low", ""), ("high", ""
 _LEVELS = [quantile for _, quantile in QUANTILES]
 
 Figures = Mapping[tuple[str, str], Sampled]
-"""Of one group, by figure and trigger ('' where it has none)."""
+"""Of one group, by figure and trigger ('' where it has none). A mean stands where others have their quantiles."""
 Cells = list[Any]
 """What a row has in `COLUMNS`."""
 
@@ -41,18 +42,22 @@ def figures_report(
     counted_in: str,
     told: Callable[[Figures], Iterator[Cells]],
     parameters: Mapping[str, Any] | None = None,
+    averages: str = "",
 ) -> Report:
     """The rows that `told` makes of each group, those with most connections first. Every connection of a group is
-    counted in the share `counted_in`; `parameters` are the statement's own."""
+    counted in the share `counted_in`; `parameters` are the statement's own. `averages` names a second statement, whose
+    figures are means."""
     given = {**asked.parameters, **(parameters or {})}
-    found, coverage = together(
+    found, averaged, coverage = together(
         lambda: sampled(store, statement, asked, asked.by, _LEVELS, given, GROUPS_HELD_AT_MOST),
+        lambda: means(store, averages, asked, asked.by, asked.parameters).by_key if averages else {},
         lambda: report_coverage(store, asked.where, asked.window),
     )
     if found.all > GROUPS_HELD_AT_MOST:
         raise too_many_groups()
+    of_means = {key: Sampled(each.samples, 0.0, each.clusters, [each.mean]) for key, each in averaged.items()}
     of_group: dict[Key, dict[tuple[str, str], Sampled]] = {}
-    for (*group, figure, trigger), each in found.by_key.items():
+    for (*group, figure, trigger), each in {**found.by_key, **of_means}.items():
         of_group.setdefault(tuple(group), {})[(str(figure), str(trigger))] = each
     every = sorted(of_group, key=lambda group: (-shared(of_group[group], counted_in).weight, str(group)))
     groups = by_time(every[:GROUPS_AT_MOST], asked.by)
@@ -81,6 +86,12 @@ def share_row(figure: str, told: Shared) -> Cells:
 def time_share_row(figure: str, told: Shared, connections: int) -> Cells:
     """A share of microseconds, whose samples are the connections."""
     return [figure, "share", *told.share.rounded(6), connections if told.samples else 0, told.clusters]
+
+
+def mean_row(figure: str, unit: str, digits: int | None, found: Sampled | None) -> Cells:
+    """The mean of a statement of `averages`."""
+    told = found.quantiles[0] if found else Estimate(None)
+    return [figure, unit, *told.rounded(digits), found.samples if found else 0, found.clusters if found else 0]
 
 
 def quantile_rows(figure: str, unit: str, digits: int | None, found: Sampled | None) -> Iterator[Cells]:

@@ -10,17 +10,22 @@ from datetime import datetime
 from quiclens_schema.catalogue import Column
 from quiclens_schema.store import Store
 
+from quiclens_questions.closes import closes
 from quiclens_questions.compare import compare
-from quiclens_questions.connections import begun_columns, connection_columns, time_zone
+from quiclens_questions.connections import begun_columns, client_columns, connection_columns, time_zone
 from quiclens_questions.coverage import coverage
 from quiclens_questions.events import events
 from quiclens_questions.failure import usage
 from quiclens_questions.goodput import goodput
 from quiclens_questions.grid import grid
 from quiclens_questions.handshake import handshake
+from quiclens_questions.hosts import host_columns, place_columns, restart_columns
 from quiclens_questions.load import load
 from quiclens_questions.loss import loss
+from quiclens_questions.misrouted import misrouted
+from quiclens_questions.races import races
 from quiclens_questions.report import Report, ReportQuestion
+from quiclens_questions.restarts import restarts
 from quiclens_questions.rtt import rtt
 from quiclens_questions.savings import removable
 from quiclens_questions.split import Planned
@@ -41,12 +46,20 @@ class ReportKind:
     about: str
     takes: frozenset[str] = frozenset()
     of: Mapping[str, Callable[[], dict[str, Column]]] = field(default_factory=dict)
+    groups: Callable[[], dict[str, Column]] | None = None
 
     def columns_of(self, of: str) -> dict[str, Column]:
         """Of what else it can be asked, it can be by that one's columns."""
         if of and of not in self.of:
             raise usage(f"there is no report of {of!r}", f"of is {', '.join(self.of)}")
         return self.of[of]() if of else self.columns()
+
+    def groups_of(self, of: str = "") -> dict[str, Column]:
+        """What --by may name."""
+        if self.groups:
+            return self.groups()
+        begun = begun_columns() if "time_zone" in self.takes and of in ("", "connections") else {}
+        return self.columns_of(of) | begun
 
 
 REPORTS: Mapping[str, ReportKind] = {
@@ -73,6 +86,12 @@ REPORTS: Mapping[str, ReportKind] = {
     "goodput": ReportKind(
         goodput, connection_columns, "what connections deliver, idle time, outages", frozenset({"time_zone"})
     ),
+    "closes": ReportKind(
+        closes,
+        connection_columns,
+        "how connections ended: reasons, codes, who closed; idle timeouts, resets, errors",
+        frozenset({"time_zone"}),
+    ),
     "coverage": ReportKind(coverage, request_columns, "sessions that used QUIC for everything, for some, for nothing"),
     "use-rate": ReportKind(use_rate, request_columns, "which share of requests goes over QUIC, and for whom none does"),
     "grid": ReportKind(grid, request_columns, "durations by implementation, round trip and loss"),
@@ -82,6 +101,18 @@ REPORTS: Mapping[str, ReportKind] = {
         connection_columns,
         "sums and means of events, weighted where only some were kept",
         frozenset({"time_zone"}),
+    ),
+    "misrouted": ReportKind(
+        misrouted,
+        host_columns,
+        "packets on the wrong host: where they landed, whom they were for",
+        groups=place_columns,
+    ),
+    "restarts": ReportKind(
+        restarts, host_columns, "packets around restarts of servers: forwarded, lost, dropped", groups=restart_columns
+    ),
+    "races": ReportKind(
+        races, client_columns, "QUIC against TCP and IPv6 against IPv4 in apps: outcomes, errors by value"
     ),
 }
 
@@ -117,7 +148,7 @@ def asked_of(
         option = wrong.replace("_", "-")
         raise usage(f"--{option} is for report {right}, not {name}", f"quiclens report {right} --{option} …")
     columns = kind.columns_of(options.of)
-    groups = columns | (begun_columns() if "time_zone" in kind.takes and options.of in ("", "connections") else {})
+    groups = kind.groups_of(options.of)
     known = tuple(dict.fromkeys(by_column(each, groups) for each in by))
     if len(known) > BY_AT_MOST:
         raise usage(f"by names more than {BY_AT_MOST} columns", "fewer of them")

@@ -33,11 +33,16 @@ _COLUMNS_OF = re.compile(r"/\* columns of (\w+) \*/")  # a typed dictionary of d
 _OF_INGEST = re.compile(r"\(/\* ingest/(\w+)\.sql \*/\)")  # what linking goes by too stands there alone
 
 
+def unfilled(name: str) -> str:
+    """The text of one question as it is written."""
+    return (resources.files("quiclens_questions") / "queries" / f"{name}.sql").read_text(encoding="utf-8").strip()
+
+
 @cache
 def sql(name: str) -> str:
     """The text of one question, with the columns of causes and of documents, and the questions that it includes,
     written into it."""
-    text = (resources.files("quiclens_questions") / "queries" / f"{name}.sql").read_text(encoding="utf-8").strip()
+    text = unfilled(name)
     text = text.replace(_CAUSES, ", ".join(f"{cause}_us" for cause in CAUSES))
     text = text.replace(_CAUSE_SUMS, ", ".join(f"sum({cause}_us * trace_weight)" for cause in CAUSES))
     text = _COLUMNS_OF.sub(lambda found: ",\n    ".join(getattr(documents, found[1]).__annotations__), text)
@@ -69,6 +74,8 @@ def ask(
         text = _of_samples(text, sql(samples), by, cuts)
     if "{time_zone:" in text:
         bound.setdefault("time_zone", "UTC")
+    else:  # not every question of a report with hours tells any
+        bound.pop("time_zone", None)
     text = text.replace(_BY, ", ".join(f"toString(`{column}`)" for column in by))
     text = text.replace(_BY_KEYS, "".join(f", `{column}`" for column in by))
     text = text.replace(_COLUMN, f"`{by[0]}`" if by else "")

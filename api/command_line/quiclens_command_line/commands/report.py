@@ -20,6 +20,12 @@ from quiclens_command_line.show.reports_of_connections import (
     loss_view,
     rtt_view,
 )
+from quiclens_command_line.show.reports_of_operations import (
+    closes_view,
+    misrouted_view,
+    races_view,
+    restarts_view,
+)
 from quiclens_command_line.show.reports_of_requests import (
     compare_view,
     coverage_view,
@@ -50,6 +56,10 @@ VIEWS: Mapping[str, View] = {
     "grid": grid_view,
     "load": load_view,
     "events": events_view,
+    "closes": closes_view,
+    "misrouted": misrouted_view,
+    "restarts": restarts_view,
+    "races": races_view,
 }
 
 
@@ -112,8 +122,8 @@ TimeZone = Annotated[
     typer.Option(
         "--time-zone",
         metavar="NAME",
-        help="rtt, loss, handshake, goodput, events: whose hours and weekdays --by hour and --by weekday are, such as "
-        "Asia/Kolkata; UTC if not said.",
+        help="rtt, loss, handshake, goodput, events, closes: whose hours and weekdays --by hour and --by weekday are, "
+        "such as Asia/Kolkata; UTC if not said.",
     ),
 ]
 As = Annotated[Format, typer.Option("--format", help="How to write it; --json is the whole document.")]
@@ -155,6 +165,10 @@ def report(
     coverage: sessions that used QUIC for everything, for some, for nothing. use-rate: requests over QUIC.
     grid: durations by implementation, round trip and loss. load: requests and new connections a second.
     events: sums and means of events, weighted where collectors kept the events of a share of the connections.
+    closes: how connections ended, by reason, code and who closed; idle timeouts, stateless resets, errors.
+    misrouted: packets on the wrong host, by cluster; --by cluster,server. restarts: packets forwarded, lost and dropped
+    around each restart of a server; --by since_start. Both count what hosts logged, and have no interval.
+    races: QUIC against TCP and IPv6 against IPv4, as apps logged them, with errors by value; intervals by app.
 
     Two intervals, never mixed. sampling: other requests of the same kind would have given another quantile.
     prediction (--without): how far predicted savings were from true ones where the lab ran requests again without the
@@ -176,6 +190,10 @@ def report(
     quiclens report goodput --by network_type
     quiclens report use-rate --by carrier --since 7d
     quiclens report events --by carrier
+    quiclens report closes --by cluster
+    quiclens report misrouted --by cluster,server
+    quiclens report restarts --by since_start
+    quiclens report races --by carrier
     """
     if name not in REPORTS:
         raise usage(f"there is no report {name!r}", f"reports are {', '.join(REPORTS)}")

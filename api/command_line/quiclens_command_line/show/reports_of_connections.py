@@ -52,6 +52,20 @@ _FIGURES = {
     "connections_with_outage": "connections with an outage",
     "outage": "outage, from the last send",
     "outage_recovery": "outage, from the first probe",
+    "won_by_quic": "races won by QUIC",
+    "quic_late": "QUIC was late",
+    "quic_cancelled": "QUIC was cancelled",
+    "quic_failed": "QUIC failed",
+    "quic_failed_otherwise": "  with rarer errors",
+    "quic": "QUIC took",
+    "tcp": "TCP took",
+    "tcp_delay": "QUIC's head start",
+}
+_OF_FAMILIES = {
+    "ipv6": "ended on IPv6",
+    "timer_fired": "timer fired, both families tried",
+    "second_won": "the second family won",
+    "added_mean": "added by the second, mean of all",
 }
 _TRIGGERS = {
     "inferred": "lost by what was sent again (inferred)",
@@ -77,19 +91,19 @@ def rtt_view(report: Report, asked: ReportQuestion) -> Iterator[RenderableType]:
         table.add_row(*group, *quantiles, samples(row["samples"]), samples(row["clusters"]))
     yield table
     note = "intervals by user, else by connection; ? = too few to bound; few = below 30"
-    yield from _footer(report, f"deviation: of a connection's samples, on average; {note}" if varies else note)
+    yield from footer(report, f"deviation: of a connection's samples, on average; {note}" if varies else note)
 
 
 @of_printable
 def loss_view(report: Report, asked: ReportQuestion) -> Iterator[RenderableType]:
-    yield from _figures_view(report, asked, "Loss and repair")
+    yield from figures_view(report, asked, "Loss and repair")
 
 
 @of_printable
 def handshake_view(report: Report, asked: ReportQuestion) -> Iterator[RenderableType]:
     has_clients = any(row["figure"] == "with_loss_seen_by_client" and row["samples"] for row in report.dicts())
     unseen = "a server cannot see a client's packet that never arrived, and no trace of a client is here to tell"
-    yield from _figures_view(report, asked, "Handshakes", *([] if has_clients else [unseen]))
+    yield from figures_view(report, asked, "Handshakes", *([] if has_clients else [unseen]))
 
 
 @of_printable
@@ -98,27 +112,34 @@ def goodput_view(report: Report, asked: ReportQuestion) -> Iterator[RenderableTy
         f"goodput: stream bytes sent once, by the time that is not idle, of connections with {LEAST_BYTES // 1000} kB",
         "outage: nothing was acknowledged until after a probe timeout; shares of busy time can overlap",
     )
-    yield from _figures_view(report, asked, "Goodput, idle time and outages", *notes)
+    yield from figures_view(report, asked, "Goodput, idle time and outages", *notes)
 
 
-def _figures_view(report: Report, asked: ReportQuestion, title: str, *notes: str) -> Iterator[RenderableType]:
-    """A row for each figure."""
+def figures_view(
+    report: Report,
+    asked: ReportQuestion,
+    title: str,
+    *notes: str,
+    clusters: str = "user, else by connection",
+    empty: str = "No connections match.",
+) -> Iterator[RenderableType]:
+    """A row for each figure; `clusters` are what is alike within itself."""
     if not report.rows:
-        yield from _nothing(report)
+        yield from _nothing(report, empty)
         return
     table = _table(f"{title} [95 % interval]", *asked.by, "figure")
     for name in ("value", "samples"):
         table.add_column(name, justify="right", no_wrap=True)
     # Quantiles of nothing are left out; the shares say that there is nothing.
     rows = [row for row in report.dicts() if row["samples"] or row["unit"] == "share"]
-    for leading, row in _in_sections(table, rows, asked):
+    for leading, row in in_sections(table, rows, asked):
         value: str | Text = with_interval(row["value"], row["low"], row["high"], unit=row["unit"])
         if row["value"] is None and row["samples"]:
             value = Text("too few", style="yellow")
         table.add_row(*leading, _figure(row["figure"]), value, samples(row["samples"]))
     yield table
     yield from (Text(note, style="dim") for note in notes if report.samples)
-    yield from _footer(report, "intervals: by user, else by connection; ? = too few to bound; few = below 30")
+    yield from footer(report, f"intervals: by {clusters}; ? = too few to bound; few = below 30")
 
 
 @of_printable
@@ -129,7 +150,7 @@ def events_view(report: Report, asked: ReportQuestion) -> Iterator[RenderableTyp
     table = _table("Of all connections, by their events [95 % interval]", *asked.by, "figure")
     for name in ("value", "connections kept"):
         table.add_column(name, justify="right", no_wrap=True)
-    for leading, row in _in_sections(table, report.dicts(), asked):
+    for leading, row in in_sections(table, report.dicts(), asked):
         if row["figure"].startswith("connections"):
             value = f"{row['value']:,}"
         else:
@@ -137,10 +158,10 @@ def events_view(report: Report, asked: ReportQuestion) -> Iterator[RenderableTyp
         table.add_row(*leading, Text(row["figure"].replace("_", " ")), value, samples(row["samples"]))
     yield table
     reach = "connections out of reach could not have been kept, no figure speaks of them"
-    yield from _footer(report, f"kept connections weigh 1 / probability; ? = too few to bound; {reach}")
+    yield from footer(report, f"kept connections weigh 1 / probability; ? = too few to bound; {reach}")
 
 
-def _in_sections(table: Table, rows: Iterable[Row], asked: ReportQuestion) -> Iterator[tuple[list[Text], Row]]:
+def in_sections(table: Table, rows: Iterable[Row], asked: ReportQuestion) -> Iterator[tuple[list[Text], Row]]:
     """Each row with its group, which stands once, beside its first row; a section for each."""
     before: list[str] | None = None
     for row in rows:
@@ -152,9 +173,14 @@ def _in_sections(table: Table, rows: Iterable[Row], asked: ReportQuestion) -> It
 
 
 def _figure(figure: str) -> str:
+    if figure.startswith("quic_failed_with_"):
+        return f"  with {figure.removeprefix('quic_failed_with_')}"
     name, _, quantile = figure.rpartition("_p")
     if quantile.isdigit():
         return f"{_figure(name)}, p{quantile}"
+    family, _, protocol = figure.partition("_of_")
+    if family in _OF_FAMILIES:
+        return f"{protocol}: {_OF_FAMILIES[family]}"
     if figure.startswith("detection_by_"):
         return "  declared lost after"
     if figure.startswith("lost_by_"):
@@ -224,12 +250,13 @@ def _cell(value: Any, unit: str) -> Text:
     return Text("–" if value is None or value == "" else str(value))
 
 
-def _nothing(report: Report) -> Iterator[RenderableType]:
-    yield Text("No connections match.")
+def _nothing(report: Report, empty: str = "No connections match.") -> Iterator[RenderableType]:
+    yield Text(empty)
     yield coverage_line(report.coverage)
 
 
-def _footer(report: Report, note: str) -> Iterator[RenderableType]:
+def footer(report: Report, note: str) -> Iterator[RenderableType]:
+    """What intervals are of, a warning where there is next to nothing, and how many requests it is drawn from."""
     yield Text(note, style="dim")
     if report.samples < FEW_SAMPLES:
         yield Text(f"too few samples ({report.samples}) to conclude anything", style="yellow")

@@ -19,6 +19,7 @@ FROM
         c.handshake_complete AS handshake_complete,
         c.close_reason AS close_reason,
         c.close_code AS close_code,
+        c.close_owner AS close_owner,
         c.handshake_us AS handshake_us,
         c.zero_rtt AS zero_rtt,
         c.retries AS retries,

@@ -10,7 +10,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from quiclens_questions.begun import begun, values_called
 from quiclens_questions.connection_page import chosen, stream_of, traces
-from quiclens_questions.connections import WEEKDAYS, begun_columns
+from quiclens_questions.connections import WEEKDAYS
 from quiclens_questions.explain import Explanation, explain
 from quiclens_questions.logged import asked_facts, logged_facts
 from quiclens_questions.moment import rfc3339, seconds_ago, whole_seconds
@@ -68,7 +68,7 @@ def reports(app: App, name: str = "tail", since: str = "", until: str = "") -> R
         since=since,
         until=until,
         causes=list(REMOVABLE),
-        columns=sorted(request_columns() | begun_columns()),
+        columns=sorted({name for kind in REPORTS.values() for name in kind.groups_of()}),
         of_begun=[each for each, kind in REPORTS.items() if "time_zone" in kind.takes],
     )
 

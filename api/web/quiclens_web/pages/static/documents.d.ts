@@ -89,6 +89,11 @@ export interface ReportCoverage {
   compared?: number;
   with_saving?: number;
   cannot_show?: number;
+  hosts?: number;
+  packets_received?: number;
+  packets_wrong_host?: number;
+  packets_connection_unknown?: number;
+  packets_dropped_otherwise?: number;
 }
 /**
  * The difference of a quantile of two groups, b less a, and its 95 % interval.

@@ -47,13 +47,21 @@ function leftOut(report) {
   return all > shown ? `${shown.toLocaleString("en")} of ${all.toLocaleString("en")} groups are shown, those with most; totals are of all. ` : "";
 }
 
+/** What it was drawn from: requests, or what hosts counted. @param {import("./documents.js").ReportDocument["coverage"]} coverage */
+function counted(coverage) {
+  const told = (/** @type {number | undefined} */ count) => (count ?? 0).toLocaleString("en");
+  return coverage.hosts === undefined ? covered(coverage)
+    : `${told(coverage.hosts)} hosts received ${told(coverage.packets_received)} packets: ${told(coverage.packets_wrong_host)} on the wrong host; ` +
+      `${told(coverage.packets_connection_unknown)} on the right one, of connections that are over, which no routing mends`;
+}
+
 /** @param {import("./documents.js").ReportDocument} report */
 function table(report) {
   const csv = () => save(new Blob([[report.columns.map((/** @type {any} */ column) => column.name), ...report.rows].map((row) => row.map(quoted).join(",")).join("\n")], { type: "text/csv" }), `${report.name}.csv`);
   const json = () => save(new Blob([JSON.stringify(report, null, 1)], { type: "application/json" }), `${report.name}.json`);
   const columns = columnsOf(report);
   return el("div", {},
-    el("p", { class: "coverage" }, `${report.samples.toLocaleString("en")} samples. ${covered(report.coverage)}. ${leftOut(report)}`, el("button", { type: "button", onclick: csv }, "CSV"), " ", el("button", { type: "button", onclick: json }, "JSON")),
+    el("p", { class: "coverage" }, `${report.samples.toLocaleString("en")} samples. ${counted(report.coverage)}. ${leftOut(report)}`, el("button", { type: "button", onclick: csv }, "CSV"), " ", el("button", { type: "button", onclick: json }, "JSON")),
     ...report.warnings.map((warning) => el("p", { class: "warning" }, warning.text)),
     report.rows.length ? el("div", { class: "wide" }, el("table", {},
       el("thead", {}, el("tr", {}, ...columns.map((column) => el("th", { title: column.unit, class: column.isNumber ? "n" : "" }, column.name.replaceAll("_", " "))))),

@@ -1,0 +1,40 @@
+-- One row is one figure of one connection's end, of which every connection is counted; its place among the figures ends the key.
+-- First those of all ends, then that of ways which are too rare for a figure of their own, then the ways that were given.
+-- What is an error is told as collectors tell it when they choose whose events to keep: by the code where there is one, else
+-- by the reason.
+SELECT
+    arrayConcat(key_of, [toNullable(toString(place))]) AS key,
+    sample_cluster,
+    connection_weight AS weight,
+    1 AS number,
+    toUInt8(hit) AS hits
+FROM
+(
+    SELECT
+        CAST([/* by */] AS Array(Nullable(String))) AS key_of,
+        sample_cluster,
+        connection_weight,
+        lower(reason) AS why,
+        arrayMap(
+            (of_reason, of_code, of_side) -> reason = of_reason AND code = of_code AND closed_by = of_side,
+            {reasons:Array(String)}, {codes:Array(String)}, {sides:Array(String)}
+        ) AS ways,
+        arrayConcat(
+            [
+                reason != '' OR code != '',
+                startsWith(why, 'idle_timeout') OR startsWith(why, 'idle timeout'),
+                startsWith(why, 'stateless_reset') OR startsWith(why, 'stateless reset'),
+                if(
+                    code != '',
+                    lower(code) NOT IN ('0', '0x0', '256', '0x100', 'no_error', 'h3_no_error'),
+                    why != '' AND NOT match(why, '^(graceful|destructor|clean|idle_timeout|idle timeout|no_error|no error)')
+                ),
+                NOT arrayExists(way -> way, ways)
+            ],
+            ways
+        ) AS figures
+    FROM (/* connection_ends.sql */)
+)
+ARRAY JOIN
+    figures AS hit,
+    arrayEnumerate(figures) AS place

@@ -1,0 +1,16 @@
+-- One row is one way in which connections ended, the commonest first: a peer can write any reason into its close.
+SELECT
+    reason,
+    code,
+    closed_by
+FROM (/* connection_ends.sql */)
+GROUP BY
+    reason,
+    code,
+    closed_by
+ORDER BY
+    count() DESC,
+    reason,
+    code,
+    closed_by
+LIMIT {limit:UInt32}
