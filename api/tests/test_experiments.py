@@ -22,7 +22,7 @@ QUIC, TCP, TWICE = 620, 380, 30  # users, of which some of both have requests of
 
 
 def chance(shares: dict[str, float], users: dict[str, int]) -> float | None:
-    return Planned(shares).chance({arm: ArmUsers(count, 0) for arm, count in users.items()})
+    return Planned(shares).chance({arm: ArmUsers(count) for arm, count in users.items()})
 
 
 def test_an_uneven_split_is_found_and_an_even_one_is_not() -> None:
@@ -114,8 +114,8 @@ def test_users_are_told_beside_the_plan_and_warned_of(store: Store) -> None:
     assert 0 < row["difference_low"] < row["difference"] < row["difference_high"]
     kinds = {each["kind"]: each["text"] for each in found.warnings}
     assert set(kinds) == {"sample_ratio_mismatch", "users_in_several_arms"}
-    assert f"{users['quic']:,} of quic, {users['tcp']:,} of tcp" in kinds["sample_ratio_mismatch"]
-    assert f"{2 * both / sum(users.values()):.1%}" in kinds["users_in_several_arms"]
+    assert f"quic has {users['quic']:,}, tcp has {users['tcp']:,}" in kinds["sample_ratio_mismatch"]
+    assert f"{100 * both / (QUIC + TCP):.1f} %" in kinds["users_in_several_arms"]
     planned = compared(store, split="quic=62,tcp=38")
     assert [each["kind"] for each in planned.warnings] == ["users_in_several_arms"]
     assert abs(figures(planned)["users"]["difference"]) < 0.05

@@ -105,7 +105,7 @@ def _users(store: Store, asked: ReportQuestion, by: Sequence[str]) -> Users:
     found: Users = {}
     for row in ask(store, "arm_users", asked.window, asked.where, by).dicts():
         *group, arm = row["key"]
-        found.setdefault(tuple(group), {})[str(arm)] = ArmUsers(int(row["users"]), int(row["crossed"]))
+        found.setdefault(tuple(group), {})[str(arm)] = ArmUsers(int(row["users"]), row["parts"], row["crossed"])
     return found
 
 

@@ -24,10 +24,12 @@ Key = tuple[str | None, ...]
 
 @dataclass(frozen=True)
 class ArmUsers:
-    """Of one arm of a group: its known users, and how many of those have requests of other arms too."""
+    """Of one arm of a group: its known users. `parts` and `crossed` count a user of several arms as a part of one in
+    each: their sums over arms are how many users there are, and how many have requests of several arms."""
 
     users: int
-    crossed: int
+    parts: float = 0.0
+    crossed: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -84,21 +86,23 @@ def warnings(groups: Mapping[Key, Mapping[str, ArmUsers]], planned: Planned) -> 
     found: list[ReportWarning] = []
     for group, arms in groups.items():
         where = f"{', '.join(str(each) for each in group)}: " if group else ""
-        sizes = ", ".join(f"{each.users:,} of {arm}" for arm, each in sorted(arms.items()))
+        sizes = ", ".join(f"{arm} has {each.users:,}" for arm, each in sorted(arms.items()))
         chance = planned.chance(arms)
         if chance is not None and chance < MISMATCH_BELOW / len(groups):
-            plan = "as planned" if planned.shares else "as if all arms were meant to have the same"
+            plan = "the plan" if planned.shares else "arms that were meant to have the same"
             text = (
-                f"{where}users are {sizes}: {plan}, chance gives that in {_told(chance)}. Something chose who came to "
-                "which arm, and the arms differ by that too: find it before any figure is believed"
+                f"{where}Of the users {sizes}. With {plan}, chance gives that {_told(chance)}. Something chose who "
+                "came to which arm, and the arms differ by that too: find it before any figure is believed."
             )
             found.append({"kind": "sample_ratio_mismatch", "text": text})
-        users, crossed = sum(each.users for each in arms.values()), sum(each.crossed for each in arms.values())
+        users = math.fsum(each.parts for each in arms.values())
+        crossed = math.fsum(each.crossed for each in arms.values())
         if crossed and crossed >= _CROSSED_AT_LEAST * users:
-            text = f"{where}{crossed / users:.1%} of the users have requests of more than one arm, and count in each"
+            share = f"{100 * crossed / users:.1f} %"
+            text = f"{where}{share} of the users have requests of more than one arm, and count in each."
             found.append({"kind": "users_in_several_arms", "text": text})
     return found
 
 
 def _told(chance: float) -> str:
-    return f"1 of {1 / chance:,.0f} times" if chance > 1e-9 else "less than 1 of 1,000,000,000 times"
+    return f"once in {1 / chance:,.0f}" if chance > 1e-9 else "less than once in 1,000,000,000"

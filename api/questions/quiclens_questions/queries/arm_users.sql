@@ -1,8 +1,10 @@
--- One row is one arm of a group, the last of the key: its known users, and how many of them have requests of another arm too.
+-- One row is one arm of a group, the last of the key: its known users; and, with a user of several arms as a part of one in
+-- each, so that sums over arms count each once, how many users that is, and how many of several arms.
 SELECT
     arrayPushBack(by_values, arm) AS key,
     count() AS users,
-    countIf(length(arms) > 1) AS crossed
+    sum(1 / length(arms)) AS parts,
+    sumIf(1 / length(arms), length(arms) > 1) AS crossed
 FROM
 (
     SELECT

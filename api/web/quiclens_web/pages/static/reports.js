@@ -84,7 +84,8 @@ function columnsOf(report) {
     return { name, unit: report.columns[at].unit, at, ends, isNumber: report.rows.some((/** @type {any[]} */ row) => typeof row[at] === "number") };
   });
   const taken = new Set(all.flatMap((column) => column.ends ?? []));
-  return all.filter((column) => !taken.has(column.at));
+  // The unit stands with each value.
+  return all.filter((column) => !taken.has(column.at) && column.name !== "unit");
 }
 
 /** @param {import("./documents.js").ReportDocument} report @param {Column} column @param {any[]} row */
