@@ -38,6 +38,7 @@ def offered(shell: str, line: str) -> list[str]:
         ("quiclens slow --where carr", ["carrier"]),
         ("quiclens report use", ["use-rate"]),
         ("quiclens report tail --by carrier,network_t", ["carrier,network_type"]),
+        ("quiclens report loss --by weekd", ["weekday"]),
         ("quiclens report tail --without pt", ["pto"]),
     ],
 )

@@ -21,8 +21,15 @@ def words_to_complete() -> list[str] | None:
 
 def offered_columns(incomplete: str) -> list[str]:
     """Columns of requests; of `a,b` the last."""
-    before, comma, last = incomplete.rpartition(",")
-    return [before + comma + name for name in _begun(_columns(), last)]
+    return list(_last(_columns(), incomplete))
+
+
+def offered_groups(incomplete: str) -> list[str]:
+    """Columns of requests, and what some reports can be asked by besides; of `a,b` the last."""
+    from quiclens_questions.reports import REPORTS
+
+    more = (name for kind in REPORTS.values() for name in kind.groups_of())
+    return list(_last(dict.fromkeys([*_columns(), *more]), incomplete))
 
 
 def offered_conditions(incomplete: str) -> list[str]:
@@ -48,6 +55,11 @@ def _columns() -> Iterable[str]:
     from quiclens_questions.where import request_columns
 
     return request_columns()
+
+
+def _last(names: Iterable[str], incomplete: str) -> Iterator[str]:
+    before, comma, last = incomplete.rpartition(",")
+    return (before + comma + name for name in _begun(names, last))
 
 
 def _begun(names: Iterable[str], incomplete: str) -> Iterator[str]:

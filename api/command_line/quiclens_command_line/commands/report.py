@@ -11,7 +11,7 @@ from quiclens_schema.store import DEFAULT_URL
 from rich.console import RenderableType
 
 from quiclens_command_line.commands.options import AsJson, Since, StoreUrl, Until, WhereTexts
-from quiclens_command_line.completing import offered_causes, offered_columns, offered_reports
+from quiclens_command_line.completing import offered_causes, offered_columns, offered_groups, offered_reports
 from quiclens_command_line.output import answer, print_text, say
 from quiclens_command_line.show.reports_of_connections import (
     events_view,
@@ -75,7 +75,7 @@ Bys = Annotated[
         "--by",
         metavar="COLUMN",
         help="One row per value of this column; repeat, or a,b, for combinations.",
-        autocompletion=offered_columns,
+        autocompletion=offered_groups,
     ),
 ]
 Without = Annotated[
