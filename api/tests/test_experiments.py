@@ -14,7 +14,7 @@ from store_rows import fill
 from quiclens_questions.failure import UsageMistake
 from quiclens_questions.report import Report
 from quiclens_questions.reports import REPORTS, Options, asked_of
-from quiclens_questions.split import ArmUsers, Planned
+from quiclens_questions.split import ArmUsers, Planned, warnings
 
 Row = dict[str, Any]
 BEGIN = datetime(2026, 11, 20, 10)
@@ -51,11 +51,36 @@ def test_a_split_is_judged_by_what_was_planned() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["quic", "quic=", "=3", "quic=0", "quic=-1", "quic=nan", "quic=inf", "a=1,a=2", "a=1,,b=1"]
+    "text",
+    [
+        "quic",
+        "quic=",
+        "=3",
+        "quic=0",
+        "quic=-1",
+        "quic=nan",
+        "quic=inf",
+        "a=1,a=2",
+        "a=1,,b=1",
+        "a=1e308,b=1e308",
+        "a=1e-300,b=1",
+    ],
 )
 def test_a_plan_that_is_none_is_a_usage_mistake(text: str) -> None:
     with pytest.raises(UsageMistake, match="--split"):
         Planned.read(text)
+
+
+def test_an_arm_that_nobody_came_to_is_missed() -> None:
+    groups = {("x",): {"quic": ArmUsers(600, 600)}, (None,): {"quic": ArmUsers(300, 300), "tcp": ArmUsers(300, 300)}}
+    (found,) = warnings(groups, Planned())
+    assert found["kind"] == "sample_ratio_mismatch" and found["text"].startswith(
+        "x: Of the users quic has 600, tcp has 0."
+    )
+    (planned,) = warnings({(): {"a": ArmUsers(500, 500), "b": ArmUsers(500, 500)}}, Planned.read("a=1, b=1, c=1"))
+    assert "c has 0" in planned["text"]
+    many = warnings({(str(each),): {"a": ArmUsers(600, 600), "b": ArmUsers(0)} for each in range(50)}, Planned())
+    assert len(many) == 21 and many[-1]["text"] == "There are 30 more such warnings, of other groups."
 
 
 def requests() -> Iterator[Row]:

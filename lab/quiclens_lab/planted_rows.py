@@ -152,8 +152,8 @@ _CONNECTIONS = f"""
 INSERT INTO connections (connection_id, vantage, trace_id, version, analysis_version, trace_day, started_at, complete,
     stack, carrier, region, events_kept, event_probability, trace_probability, handshake_complete, zero_rtt,
     packets_sent, packets_lost, packets_lost_handshake, packets_lost_data, rtt_histogram, rtt_samples,
-    retransmitted_packets, rtt_stdev_us, handshake_us, retries, unique_stream_bytes_sent, duration_us, close_reason,
-    close_code, close_owner)
+    retransmitted_packets, rtt_stdev_us, handshake_us, retries, unique_stream_bytes_sent, requests, duration_us,
+    close_reason, close_code, close_owner)
 SELECT
     id, 'server', id, 1, 1, '{DAY}', {_BEGIN} + toIntervalSecond(s), 1,
     if(is_other, 'slower', 'faster'), concat('carrier-', leftPad(toString(g), 4, '0')), 'connections',
@@ -175,6 +175,7 @@ SELECT
     if(is_complete, toUInt64({HANDSHAKE_US} * slower * exp({SIGMA_HANDSHAKE} * {_normal("shake", "g", "s")})), NULL),
     {_uniform("retry", "g", "s")} < {RETRIES},
     {BYTES},
+    {PER_CONNECTION},
     {_IDLE} + {_BUSY},
     if({_uniform("end", "g", "s")} < if(is_sampled, {IDLE_TIMEOUTS_SAMPLED}, {IDLE_TIMEOUTS}), 'idle_timeout', '')
         AS reason,

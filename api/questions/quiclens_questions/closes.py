@@ -28,14 +28,9 @@ _Ends = Mapping[int, Shared]
 def closes(store: Store, asked: ReportQuestion) -> Report:
     """One row per figure and group, and one for each way in which its connections ended: their share of all, with its
     95 % interval by user (else connection). An empty reason and code: no close was logged."""
-    ways: list[_Way] = [
-        (str(reason), str(code), str(side))
-        for reason, code, side in ask(
-            store, "closes_ways", {**asked.parameters, "limit": WAYS_AT_MOST}, asked.where
-        ).rows
-    ]
-    reasons, codes, sides = ([way[place] for way in ways] for place in range(3))
-    given = {**asked.parameters, "reasons": reasons, "codes": codes, "sides": sides}
+    rows = ask(store, "closes_ways", {**asked.parameters, "limit": WAYS_AT_MOST}, asked.where).rows
+    ways: list[_Way] = [(str(reason), str(code), str(side)) for reason, code, side, _ in rows]
+    given = {**asked.parameters, "ways": [int(way) for *_, way in rows]}
     found, coverage = together(
         lambda: shares(store, "closes", asked, asked.by, given).by_key,
         lambda: report_coverage(store, asked.where, asked.window),

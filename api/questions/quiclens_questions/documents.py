@@ -109,7 +109,7 @@ class ReportColumn(TypedDict):
 class ReportWarning(TypedDict):
     """What makes a report's figures doubtful: of which kind it is, and a sentence."""
 
-    kind: Literal["sample_ratio_mismatch", "users_in_several_arms"]
+    kind: Literal["sample_ratio_mismatch", "users_in_several_arms", "more"]
     text: str
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from quiclens_schema.store import Store
 
+from quiclens_questions.connections import by_time
 from quiclens_questions.failure import CannotRun
 from quiclens_questions.report import GROUPS_AT_MOST, Report, ReportQuestion
 from quiclens_questions.slow import report_coverage
@@ -26,6 +27,8 @@ Row = dict[str, Any]
 def events(store: Store, asked: ReportQuestion) -> Report:
     """One row per figure and group, with its 95 % interval and the connections whose events it stands on."""
     groups = ask(store, "event_reach", {**asked.parameters, "limit": GROUPS_AT_MOST}, asked.where, asked.by).dicts()
+    by_key = {tuple(group["by_values"]): group for group in groups}
+    groups = [by_key[key] for key in by_time(list(by_key), asked.by)]
     sums = kept(store, asked)
     columns = (("figure", ""), ("unit", ""), ("value", ""), ("low", ""), ("high", ""), ("samples", ""))
     return Report(

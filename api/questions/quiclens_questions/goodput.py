@@ -34,11 +34,12 @@ def goodput(store: Store, asked: ReportQuestion) -> Report:
 
 
 def _figures(found: Figures) -> Iterator[Cells]:
-    connections = shared(found, "connections_with_outage").samples
+    asked = shared(found, "connections_with_request")
+    yield share_row("connections_with_request", asked)
     yield from quantile_rows("goodput", "bit/s", None, found.get(("goodput", "")))
-    yield time_share_row("time_idle", shared(found, "time_idle"), connections)
+    yield time_share_row("time_idle", shared(found, "time_idle"), asked.hits)
     for figure in _OF_BUSY_TIME:
-        yield time_share_row(figure, shared(found, figure), connections)
+        yield time_share_row(figure, shared(found, figure), asked.hits)
     yield share_row("connections_with_outage", shared(found, "connections_with_outage"))
     yield from quantile_rows("outage", "us", None, found.get(("outage", "")))
     yield from quantile_rows("outage_recovery", "us", None, found.get(("outage_recovery", "")))

@@ -14,6 +14,11 @@ def host_columns() -> dict[str, Column]:
     return {name: known[name] for name in _OF_A_HOST}
 
 
+def restarted_columns() -> dict[str, Column]:
+    """What --where may name of restarts: not the release, which the log's header has of the process before."""
+    return {name: column for name, column in host_columns().items() if name != "server_release"}
+
+
 def place_columns() -> dict[str, Column]:
     """What --by may name where packets land in one place and were meant for another."""
     known = request_columns()

@@ -19,7 +19,7 @@ from quiclens_questions.failure import usage
 from quiclens_questions.goodput import goodput
 from quiclens_questions.grid import grid
 from quiclens_questions.handshake import handshake
-from quiclens_questions.hosts import host_columns, place_columns, restart_columns
+from quiclens_questions.hosts import host_columns, place_columns, restart_columns, restarted_columns
 from quiclens_questions.load import load
 from quiclens_questions.loss import loss
 from quiclens_questions.misrouted import misrouted
@@ -109,7 +109,10 @@ REPORTS: Mapping[str, ReportKind] = {
         groups=place_columns,
     ),
     "restarts": ReportKind(
-        restarts, host_columns, "packets around restarts of servers: forwarded, lost, dropped", groups=restart_columns
+        restarts,
+        restarted_columns,
+        "packets around restarts of servers: forwarded, lost, dropped",
+        groups=restart_columns,
     ),
     "races": ReportKind(
         races, client_columns, "QUIC against TCP and IPv6 against IPv4 in apps: outcomes, errors by value"
@@ -148,6 +151,8 @@ def asked_of(
         option = wrong.replace("_", "-")
         raise usage(f"--{option} is for report {right}, not {name}", f"quiclens report {right} --{option} …")
     columns = kind.columns_of(options.of)
+    if options.time_zone and options.of == "requests":
+        raise usage("--time-zone is of connections", "leave --of or --time-zone out")
     groups = kind.groups_of(options.of)
     known = tuple(dict.fromkeys(by_column(each, groups) for each in by))
     if len(known) > BY_AT_MOST:

@@ -18,6 +18,9 @@ MISMATCH_BELOW = 0.001
 EXPECTED_AT_LEAST = 5
 """With fewer users expected in an arm, the distribution of the test is not that of chi-square."""
 _CROSSED_AT_LEAST = 0.01
+_LEAST = 1e-9
+"""Of what a plan may name as a share, and its inverse the most."""
+TOLD_AT_MOST = 20
 
 Key = tuple[str | None, ...]
 
@@ -43,12 +46,12 @@ class Planned:
         """`quic=50,tcp=50`, in any numbers; their sum is the whole."""
         found: dict[str, float] = {}
         for part in text.split(",") if text else ():
-            arm, sign, number = part.rpartition("=")
+            arm, sign, number = (each.strip() for each in part.rpartition("="))
             try:
                 share = float(number)
             except ValueError:
                 share = math.nan
-            if not sign or not arm or not 0 < share < math.inf or arm in found:
+            if not sign or not arm or not _LEAST <= share <= 1 / _LEAST or arm in found:
                 raise usage(f"--split: {part!r} is no arm with its share", "for instance --split quic=50,tcp=50")
             found[arm] = share
         return cls(found)
@@ -84,8 +87,10 @@ class Planned:
 def warnings(groups: Mapping[Key, Mapping[str, ArmUsers]], planned: Planned) -> Sequence[ReportWarning]:
     """What is wrong with how users came to their arms, a sentence for each group."""
     found: list[ReportWarning] = []
-    for group, arms in groups.items():
-        where = f"{', '.join(str(each) for each in group)}: " if group else ""
+    every = {*planned.shares, *(arm for met in groups.values() for arm in met)}
+    for group, met in groups.items():
+        arms = {arm: met.get(arm, ArmUsers(0)) for arm in every}  # one that nobody came to is missing most
+        where = f"{', '.join('unknown' if each is None else each for each in group)}: " if group else ""
         sizes = ", ".join(f"{arm} has {each.users:,}" for arm, each in sorted(arms.items()))
         chance = planned.chance(arms)
         if chance is not None and chance < MISMATCH_BELOW / len(groups):
@@ -101,6 +106,9 @@ def warnings(groups: Mapping[Key, Mapping[str, ArmUsers]], planned: Planned) -> 
             share = f"{100 * crossed / users:.1f} %"
             text = f"{where}{share} of the users have requests of more than one arm, and count in each."
             found.append({"kind": "users_in_several_arms", "text": text})
+    more = len(found) - TOLD_AT_MOST
+    if more > 0:
+        found[TOLD_AT_MOST:] = [{"kind": "more", "text": f"There are {more} more such warnings, of other groups."}]
     return found
 
 

@@ -161,7 +161,7 @@ def report(
     handshake: how long it takes, what is lost in it as servers and as clients saw it, 0-RTT. A server cannot see a
     client's packet that never arrived: only traces of clients tell.
     goodput: what connections deliver while they have something to send, what holds them then, idle time, outages.
-    These four can be asked --by hour and --by weekday too.
+    These, closes and events can be asked --by hour and --by weekday too.
     coverage: sessions that used QUIC for everything, for some, for nothing. use-rate: requests over QUIC.
     grid: durations by implementation, round trip and loss. load: requests and new connections a second.
     events: sums and means of events, weighted where collectors kept the events of a share of the connections.
@@ -210,6 +210,8 @@ def report(
         answer(as_json, found.document(), *VIEWS[name](found, asked), *([left_out] if left_out else []))
     else:
         print_text(markdown(found) if form is Format.markdown else comma_separated(found))
+        for warning in found.warnings if form is Format.csv else ():
+            say(warning["text"])
     if draw:
         _draw(found, draw)
     return DONE if found.rows else NOTHING_FOUND

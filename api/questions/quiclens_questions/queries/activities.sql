@@ -1,4 +1,4 @@
--- One row is one trace, for other questions: how long it was in each condition, in microseconds, and its outages, each as (from
+-- One row is one trace, for other questions: how long it was in each condition, in microseconds (in recovery: with data in flight), and its outages, each as (from
 -- the last send that nothing answered to the answer, and of that from the first probe on). A probe timeout that was not needed
 -- is none.
 SELECT
@@ -6,7 +6,7 @@ SELECT
     vantage,
     trace_id,
     analysis_version,
-    sumMap(map(toString(kind), toUInt64(greatest(0, end_us - start_us)))) AS time_in,
+    sumMap(map(toString(kind), toUInt64(if(kind = 'recovery', ifNull(wait_us, 0), greatest(0, end_us - start_us))))) AS time_in,
     groupArrayIf(
         (
             toFloat64(greatest(0, end_us - start_us) + ifNull(wait_us, 0)),

@@ -36,7 +36,7 @@ FROM
                 (
                     SELECT
                         reinterpretAsUInt64(reverse(unhex(leftPad(toString(assumeNotNull(h3_cell)), 16, '0')))) AS read,
-                        if(length(h3_cell) <= 16 AND h3IsValid(read), read, 0) AS cell,
+                        if(match(toString(assumeNotNull(h3_cell)), '^[0-9a-fA-F]{1,16}$') AND h3IsValid(read), read, 0) AS cell,
                         if(cell = 0, toUInt64(576495936675512319), cell) AS cell_or_any,
                         toInt16(h3GetResolution(cell_or_any)) AS resolution,
                         count() AS requests,
@@ -58,6 +58,7 @@ FROM
 ) AS each
 GROUP BY shown
 ORDER BY
+    shown = 0 DESC,
     requests DESC,
     h3_cell
 LIMIT {limit:UInt32}

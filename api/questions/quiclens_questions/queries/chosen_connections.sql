@@ -37,6 +37,7 @@ FROM
         c.rtt_stdev_us AS rtt_stdev_us,
         c.rtt_histogram AS rtt_histogram,
         c.requests AS request_count,
+        c.open_episodes AS open_episodes,
         c.packets_sent + c.packets_received AS packets,
         toHour(toTimeZone(c.started_at, {time_zone:String})) AS hour,
         formatDateTime(toTimeZone(c.started_at, {time_zone:String}), '%a') AS weekday,

@@ -27,7 +27,7 @@ INNER JOIN
             trace_id,
             started_at,
             connection_id AS sample_cluster,
-            1 / if(trace_probability > 0, trace_probability, 1) AS connection_weight,
+            1 / if(trace_probability > 0, trace_probability, 1) / if(event_probability > 0, event_probability, 1) AS connection_weight,
             pop,
             carrier,
             asn,

@@ -15,10 +15,8 @@ FROM
         sample_cluster,
         connection_weight,
         lower(reason) AS why,
-        arrayMap(
-            (of_reason, of_code, of_side) -> reason = of_reason AND code = of_code AND closed_by = of_side,
-            {reasons:Array(String)}, {codes:Array(String)}, {sides:Array(String)}
-        ) AS ways,
+        cityHash64(reason, code, closed_by) AS own_way,
+        arrayMap(way -> way = own_way, {ways:Array(UInt64)}) AS ways,
         arrayConcat(
             [
                 reason != '' OR code != '',
@@ -29,7 +27,7 @@ FROM
                     lower(code) NOT IN ('0', '0x0', '256', '0x100', 'no_error', 'h3_no_error'),
                     why != '' AND NOT match(why, '^(graceful|destructor|clean|idle_timeout|idle timeout|no_error|no error)')
                 ),
-                NOT arrayExists(way -> way, ways)
+                NOT has({ways:Array(UInt64)}, own_way)
             ],
             ways
         ) AS figures

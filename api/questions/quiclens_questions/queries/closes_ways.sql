@@ -2,14 +2,15 @@
 SELECT
     reason,
     code,
-    closed_by
+    closed_by,
+    cityHash64(reason, code, closed_by) AS way
 FROM (/* connection_ends.sql */)
 GROUP BY
     reason,
     code,
     closed_by
 ORDER BY
-    count() DESC,
+    sum(connection_weight) DESC,
     reason,
     code,
     closed_by

@@ -22,7 +22,7 @@ FROM
         minIf(at, fits) AS first_at,
         maxIf(at, fits) AS last_at,
         sum(everywhere) OVER (PARTITION BY meant) AS addressed,
-        if(addressed > everywhere, packets / addressed, NULL) AS misrouted_share
+        if(sum(if(is_wrong_host, 0, everywhere)) OVER (PARTITION BY meant) > 0, packets / addressed, NULL) AS misrouted_share
     FROM
     (
         -- Received counts hold the wrong ones too.

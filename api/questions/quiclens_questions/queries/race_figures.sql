@@ -9,7 +9,7 @@ WITH
         (
             SELECT
                 JSONExtractString(more['quic_error']) AS error,
-                count() AS races
+                sum(connection_weight) AS races
             FROM (/* client_events.sql */)
             WHERE name = 'client:race_ended' AND error != ''
             GROUP BY error
@@ -39,7 +39,7 @@ FROM
         toUInt64OrNull(more['quic_us']) AS quic_us,
         toUInt64OrNull(more['tcp_us']) AS tcp_us,
         toUInt64OrNull(more['tcp_delay_us']) AS tcp_delay_us,
-        JSONExtractString(more['protocol']) AS protocol,
+        if(JSONExtractString(more['protocol']) IN ('quic', 'tcp', ''), JSONExtractString(more['protocol']), 'other') AS protocol,
         if(
             name = 'client:race_ended',
             arrayConcat(

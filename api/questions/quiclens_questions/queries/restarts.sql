@@ -14,7 +14,7 @@ SELECT
         {by:Array(String)}
     ) AS by_values,
     uniqExact(server, began_at) AS restarts,
-    nullIf(maxIf(since_start_us, name = 'host:restart_ended'), 0) AS took_us,
+    nullIf(maxIf(since_start_us, name = 'host:restart_ended' AND since_start_us > 0), 0) AS took_us,
     sumIf(packets, name = 'quic:udp_datagrams_received') AS received,
     sumIf(packets, name = 'host:packet_forwarded') AS forwarded,
     sumIf(packets, name = 'host:forwarded_packet_received') AS forwarded_received,
@@ -50,10 +50,13 @@ FROM
     FROM (/* host_events.sql */) AS e
     INNER JOIN
     (
-        SELECT *
+        -- Only events of about its time are laid beside a restart: those of its five minutes, and of the ones around.
+        SELECT
+            *,
+            arrayJoin(arrayMap(around -> toInt64(intDiv(toUnixTimestamp(at), 300)) + around, [-1, 0, 1])) AS five_minutes
         FROM (/* host_events.sql */)
         WHERE name = 'host:restart_started' AND is_within AND fits
-    ) AS r ON r.server = e.server
+    ) AS r ON r.server = e.server AND r.five_minutes = toInt64(intDiv(toUnixTimestamp(e.at), 300))
     WHERE since_start_us >= -60000000 AND since_start_us < 300000000
 )
 GROUP BY by_values

@@ -5,7 +5,7 @@ SELECT
     landed_in,
     meant_for,
     packets,
-    if(meant > packets, packets / meant, NULL) AS misrouted_share
+    if(meant_and_there > 0, packets / meant, NULL) AS misrouted_share
 FROM
 (
     SELECT
@@ -13,7 +13,8 @@ FROM
         meant_for,
         is_wrong_host,
         sum(counted) AS packets,
-        sum(packets) OVER (PARTITION BY meant_for) AS meant
+        sum(packets) OVER (PARTITION BY meant_for) AS meant,
+        sum(if(is_wrong_host, 0, packets)) OVER (PARTITION BY meant_for) AS meant_and_there
     FROM
     (
         SELECT

@@ -1312,7 +1312,7 @@ export interface ReportDocument {
  * What makes a report's figures doubtful: of which kind it is, and a sentence.
  */
 export interface ReportWarning {
-  kind: "sample_ratio_mismatch" | "users_in_several_arms";
+  kind: "sample_ratio_mismatch" | "users_in_several_arms" | "more";
   text: string;
 }
 /**

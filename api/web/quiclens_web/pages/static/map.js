@@ -16,6 +16,12 @@ const RAMP = ["#2b83ba", "#78b9a8", "#cfe3a5", "#fdd27e", "#f0884d", "#d7191c"];
 /** @typedef {"p95" | "p50"} Figure what colours say */
 /** @typedef {{cell: string, requests: number, larger: number, p95: number | null, p50: number | null, cause: string | null, edge: [number, number][]}} Hexagon */
 
+/** Draws what was asked for last: controls are there once, questions come and go. @type {() => Promise<void>} */
+let redraw = async () => {};
+const again = () => redraw().catch((/** @type {Error} */ error) => {
+  if (error.name !== "AbortError") fill(find("#map-scale"), el("p", { class: "error" }, error.message));
+});
+
 /**
  * @param {{since: string, until: string, where: string[]}} window
  * @param {AbortSignal} signal
@@ -30,13 +36,13 @@ export async function showMap(window, signal) {
     for (const [place, select] of [left, right].entries()) {
       fill(select, el("option", { value: "" }, "all carriers"), ...names.map((/** @type {string} */ name) => el("option", {}, name)));
       select.value = names[place] ?? "";
-      select.addEventListener("change", () => redraw());
+      select.addEventListener("change", again);
     }
     const here = Intl.DateTimeFormat().resolvedOptions().timeZone;
     if (here && here !== "UTC") zone.append(el("option", { value: here }, here));
-    for (const each of [slider, figure, day, hour, zone]) each.addEventListener("change", () => redraw());
+    for (const each of [slider, figure, day, hour, zone]) each.addEventListener("change", again);
   }
-  const redraw = async () => {
+  redraw = async () => {
     const hours = stretch(window, Number(slider.value), Number(slider.max));
     find("#map-when").textContent = Number(slider.value) ? `${hours.since.slice(11, 16)} – ${hours.until.slice(11, 16)} UTC` : "all of it";
     const told = /** @type {Figure} */ (figure.value);

@@ -4,7 +4,7 @@
 import { ask, newest, queryOf } from "./api.js";
 import { save } from "./chart.js";
 import { el, fill, find } from "./dom.js";
-import { duration, rate } from "./format.js";
+import { duration, percent, rate } from "./format.js";
 import { change, state } from "./state.js";
 import { conditionsOf, covered, lineOf } from "./window.js";
 
@@ -44,7 +44,7 @@ function drawn(src, name) {
 /** How many groups have no row, where some have none. @param {import("./documents.js").ReportDocument} report */
 function leftOut(report) {
   const [all, shown] = [report.groups ?? 0, report.groups_shown ?? 0];
-  return all > shown ? `${shown.toLocaleString("en")} of ${all.toLocaleString("en")} groups are shown, those with most; totals are of all. ` : "";
+  return all > shown ? `${shown.toLocaleString("en")} of ${all.toLocaleString("en")} groups are shown; totals are of all. ` : "";
 }
 
 /** What it was drawn from: requests, or what hosts counted. @param {import("./documents.js").ReportDocument["coverage"]} coverage */
@@ -94,7 +94,7 @@ function cell(report, column, row) {
   // A quantile, and the users of an arm, differ by a share; shares by points.
   const difference = column.name !== "difference" ? "" : row[report.columns.findIndex((/** @type {any} */ each) => each.name === "unit")] === "share" ? "points" : "%";
   const told = (/** @type {any} */ value) => difference && typeof value === "number" ? `${value < 0 ? "" : "+"}${(value * 100).toFixed(1)} ${difference}` : value === null || value === undefined ? "–" : unit === "us" ? duration(value)
-    : typeof value === "number" && unit === "share" ? `${(value * 100).toFixed(1)} %` : typeof value === "number" && unit === "bit/s" ? rate(value)
+    : typeof value === "number" && unit === "share" ? percent(value) : typeof value === "number" && unit === "bit/s" ? rate(value)
     : typeof value === "number" ? value.toLocaleString("en", { maximumFractionDigits: 4 })
       : Array.isArray(value) ? value.map((each) => String(each).replaceAll("_", " ")).join(", ") : typeof value === "object" ? JSON.stringify(value) : WORDS.has(column.name) ? String(value).replaceAll("_", " ") : String(value);
   const value = row[column.at];
