@@ -35,7 +35,7 @@ fn records(framing: Framing, text: &[u8], without: &HashSet<u64>) -> Vec<Value> 
                 && Header::sequential(record, framing).is_some_and(|header| header.begins_a_log());
             if !begins_another {
                 found.push(value);
-            } else if value.get("name").is_some() && value.get("time").is_some() {
+            } else if value.is_null() || value.get("time").is_some() {
                 found.push(Value::Null); // one of the two, by whether its time can be read
             }
         }
