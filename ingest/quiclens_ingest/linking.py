@@ -149,7 +149,8 @@ class Rounds:
     """Rounds of linking, each from where the one before had come to; the store remembers it for the next process.
 
     What is counted of requests is counted anew at most every `count_seconds`, so that the five minutes that go on are
-    not counted in each round. The store remembers a round when all of it is counted.
+    not counted in each round. The store remembers a round when all of it is counted, also where there was nothing to
+    count.
     """
 
     def __init__(
@@ -164,6 +165,7 @@ class Rounds:
         self._count_seconds = count_seconds
         self._now = now
         self._dirty: set[datetime] = set()
+        self._is_remembered = True
         self._counted_at = -math.inf
         sweep(store)
         self._since = self._remembered()
@@ -173,18 +175,19 @@ class Rounds:
         process links."""
         here = mark(self._store)
         is_due = with_counts or self._now() - self._counted_at >= self._count_seconds
-        if here == self._since and not (self._dirty and is_due):
+        if here == self._since and (self._is_remembered or not is_due):
             return LinkSummary(0, 0)
         with lease.held(self._store, process=self._process) as held:
             linked = Linked(frozenset(), 0)
             if here != self._since:
                 linked = link_stored(self._store, self._since, held)
-                self._since = here
+                self._since, self._is_remembered = here, False
                 self._dirty |= linked.buckets
             if is_due:
                 rollups.count(self._store, self._dirty, held)
                 self._dirty, self._counted_at = set(), self._now()
                 remember(self._store, here, held)
+                self._is_remembered = True
         return LinkSummary.of(linked)
 
     def _remembered(self) -> Mark:

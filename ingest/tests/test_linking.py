@@ -77,6 +77,21 @@ def test_what_changed_is_counted_when_it_is_time_and_the_round_is_remembered_the
     assert (requests(store), counted(store), is_caught_up(store)) == (3, 3, True)
 
 
+def test_a_round_without_requests_is_remembered_too_when_it_is_time(store: Store) -> None:
+    """Rows that make no request, and nothing behind them. Found by a live schedule in which linking never caught up."""
+    clock = Clock()
+    rounds = Rounds(store, 30, clock)
+    lines(store, HOUR)
+    rounds.next()
+    clock.now = 29
+    alias = {"alias": "aa", "connection_id": "cc", "vantage": "server", "trace_id": "1" * 16, "role": "source"}
+    store.insert_arrow(*batch("connection_aliases", [alias | {"version": 1, "trace_day": HOUR.date()}]))
+    assert rounds.next().requests == 0 and not is_caught_up(store)
+    clock.now = 60
+    rounds.next()
+    assert is_caught_up(store)
+
+
 def test_the_next_process_goes_on_where_the_last_one_came_to(store: Store) -> None:
     Rounds(store, 0, Clock())
     lines(store, HOUR)
