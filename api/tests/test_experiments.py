@@ -14,7 +14,7 @@ from store_rows import fill
 from quiclens_questions.failure import UsageMistake
 from quiclens_questions.report import Report
 from quiclens_questions.reports import REPORTS, Options, asked_of
-from quiclens_questions.split import ArmUsers, Planned, warnings
+from quiclens_questions.split import ArmUsers, Key, Planned, warnings
 
 Row = dict[str, Any]
 BEGIN = datetime(2026, 11, 20, 10)
@@ -72,7 +72,10 @@ def test_a_plan_that_is_none_is_a_usage_mistake(text: str) -> None:
 
 
 def test_an_arm_that_nobody_came_to_is_missed() -> None:
-    groups = {("x",): {"quic": ArmUsers(600, 600)}, (None,): {"quic": ArmUsers(300, 300), "tcp": ArmUsers(300, 300)}}
+    groups: dict[Key, dict[str, ArmUsers]] = {
+        ("x",): {"quic": ArmUsers(600, 600)},
+        (None,): {"quic": ArmUsers(300, 300), "tcp": ArmUsers(300, 300)},
+    }
     (found,) = warnings(groups, Planned())
     assert found["kind"] == "sample_ratio_mismatch" and found["text"].startswith(
         "x: Of the users quic has 600, tcp has 0."
