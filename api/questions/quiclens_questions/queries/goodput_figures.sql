@@ -18,7 +18,7 @@ FROM
         sample_cluster,
         connection_weight AS weight_of,
         request_count > 0 AS has_request,
-        if(position(open_episodes, '"idle"') > 0, toUInt64(greatest(0, toInt64(duration_us) - last_end_us)), 0) AS idle_at_end_us,
+        if(last_end_us > 0 AND position(open_episodes, '"idle"') > 0, toUInt64(greatest(0, toInt64(duration_us) - last_end_us)), 0) AS idle_at_end_us,
         if(has_request, least(time_in['idle'] + idle_at_end_us, duration_us), 0) AS idle_us,
         if(has_request, toUInt64(duration_us - idle_us), 0) AS busy_us,
         arrayConcat(
