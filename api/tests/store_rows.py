@@ -56,6 +56,13 @@ def fill(folder: Path, tables: Mapping[str, Iterable[Mapping[str, Any]]]) -> Non
     plant(folder, *(f"INSERT INTO {stored[table]} FORMAT JSONEachRow\n{found}" for table, found in lines.items()))
 
 
+def logged_request(request_id: str, at: datetime.datetime, duration_us: int, **more: Any) -> dict[str, Any]:
+    """A row of `requests` of an access log's line, without a trace; `more` replaces or adds columns."""
+    log = {"source": "log", "link": "none", "coverage": "none", "weight": 1, "complete": True, "status": 200}
+    times = {"started_hour": str(at.replace(minute=0, second=0)), "started_at": str(at), "duration_us": duration_us}
+    return {"request_id": request_id} | times | log | more
+
+
 def plant(folder: Path, *statements: str) -> None:
     """Make a store in a folder that nobody serves yet, by statements. What it has of `requests` counts as linked."""
     with stores.open(f"chdb:{folder}") as store:

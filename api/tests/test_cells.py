@@ -10,7 +10,7 @@ import pytest
 from quiclens_schema import store as stores
 from quiclens_schema.store import Store
 from serve_process import start
-from store_rows import fill
+from store_rows import fill, logged_request
 
 from quiclens_questions.cells import THIN_BELOW, LocalTime, cells
 from quiclens_questions.failure import UsageMistake
@@ -47,19 +47,7 @@ def requests() -> Iterator[Row]:
     ]
     for number, place in enumerate(places):
         at = BEGIN + timedelta(minutes=30 * (number % 4))
-        yield {
-            "request_id": str(number),
-            "started_hour": str(at.replace(minute=0)),
-            "started_at": str(at),
-            "source": "log",
-            "link": "none",
-            "coverage": "none",
-            "weight": 1,
-            "complete": True,
-            "duration_us": drawn.randrange(10_000, 900_000),
-            "status": 200,
-            "h3_cell": place,
-        }
+        yield logged_request(str(number), at, drawn.randrange(10_000, 900_000), h3_cell=place)
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ import pytest
 from quiclens_schema import store as stores
 from quiclens_schema.store import Store
 from serve_process import start
-from store_rows import fill
+from store_rows import fill, logged_request
 
 from quiclens_questions.failure import UsageMistake
 from quiclens_questions.report import Report
@@ -92,21 +92,15 @@ def requests() -> Iterator[Row]:
         arm = "quic" if user < QUIC else "tcp"
         for number in range(3):
             is_quic = arm == "quic" and (number or user % 2)
-            yield {
-                "request_id": f"{user}/{number}",
-                "started_hour": "2026-11-20 10:00:00",
-                "started_at": str(BEGIN + timedelta(seconds=user + 10 * number)),
-                "source": "log",
-                "link": "none",
-                "coverage": "none",
-                "weight": 1,
-                "complete": True,
-                "duration_us": (80_000 if arm == "quic" else 100_000) + 10 * user,
-                "status": 200,
-                "protocol": "h3" if is_quic else "h2",
-                "user_hash": f"u{user}",
-                "arm": ("tcp" if arm == "quic" else "quic") if number == 2 and user % (1000 // TWICE) == 0 else arm,
-            }
+            other = "tcp" if arm == "quic" else "quic"
+            yield logged_request(
+                f"{user}/{number}",
+                BEGIN + timedelta(seconds=user + 10 * number),
+                (80_000 if arm == "quic" else 100_000) + 10 * user,
+                protocol="h3" if is_quic else "h2",
+                user_hash=f"u{user}",
+                arm=other if number == 2 and user % (1000 // TWICE) == 0 else arm,
+            )
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from quiclens_schema import store as stores
 from serve_process import start
-from store_rows import fill
+from store_rows import fill, logged_request
 
 from quiclens_questions.reports import REPORTS, Options, asked_of
 
@@ -34,22 +34,9 @@ def requests() -> list[dict[str, Any]]:
         for number, kind in enumerate(each):
             at += timedelta(hours=1) if kind == " " else timedelta(seconds=10)
             if kind != " ":
-                rows.append(
-                    {
-                        "request_id": f"{user}/{number}",
-                        "started_hour": str(at.replace(minute=0, second=0)),
-                        "started_at": str(at),
-                        "source": "log",
-                        "link": "none",
-                        "coverage": "none",
-                        "weight": 1,
-                        "complete": True,
-                        "duration_us": 100_000,
-                        "status": 503 if kind == "H" else 200,
-                        "protocol": "h2" if kind == "2" else "h3",
-                        "user_hash": user,
-                    }
-                )
+                protocol, status = "h2" if kind == "2" else "h3", 503 if kind == "H" else 200
+                own = {"protocol": protocol, "status": status, "user_hash": user}
+                rows.append(logged_request(f"{user}/{number}", at, 100_000, **own))
     return rows
 
 

@@ -36,7 +36,7 @@ class LocalTime:
             raise usage(f"there is no weekday {weekday!r}", f"one of {', '.join(WEEKDAYS)}")
         if hour is not None and not 0 <= hour <= 23:
             raise usage(f"there is no hour {hour}", "0 to 23")
-        return cls(weekday, hour, time_zone(zone) if zone else "UTC")
+        return cls(weekday, hour, time_zone(zone))
 
     @property
     def parameters(self) -> Mapping[str, Any]:

@@ -9,16 +9,7 @@ from quiclens_schema.catalogue import Column
 from quiclens_questions.failure import usage
 from quiclens_questions.where import request_columns
 
-_DIMENSIONS = (
-    "vantage",
-    "stack",
-    "stack_version",
-    "quic_version",
-    "congestion_controller",
-    "server",
-    "cluster",
-    "pop",
-    "server_release",
+_CLIENT = (
     "carrier",
     "asn",
     "country",
@@ -30,18 +21,18 @@ _DIMENSIONS = (
     "device",
     "client_network",
 )
-_OF_A_CLIENT = (
+_OF_A_CLIENT = ("pop", *_CLIENT)
+_DIMENSIONS = (
+    "vantage",
+    "stack",
+    "stack_version",
+    "quic_version",
+    "congestion_controller",
+    "server",
+    "cluster",
     "pop",
-    "carrier",
-    "asn",
-    "country",
-    "region",
-    "city",
-    "h3_cell",
-    "network_type",
-    "app_version",
-    "device",
-    "client_network",
+    "server_release",
+    *_CLIENT,
 )
 _HOUR, _WEEKDAY = "hour", "weekday"
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
@@ -69,7 +60,9 @@ def begun_columns() -> dict[str, Column]:
 
 
 def time_zone(name: str) -> str:
-    """The name of a time zone, checked."""
+    """The name of a time zone, checked; UTC where none is named."""
+    if not name:
+        return "UTC"
     try:
         if name.startswith("right/"):  # with leap seconds, which the engine does not know
             raise ValueError(name)

@@ -169,5 +169,5 @@ def asked_of(
         later=1 if options.later is None else options.later,
         split=Planned.read(options.split),
         of=options.of,
-        time_zone=time_zone(options.time_zone) if options.time_zone else "UTC",
+        time_zone=time_zone(options.time_zone),
     )

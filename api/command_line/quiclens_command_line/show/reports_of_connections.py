@@ -1,6 +1,6 @@
 """Reports as tables: numbers with their unit and, where there is one, their interval."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -133,7 +133,7 @@ def figures_view(
         table.add_column(name, justify="right", no_wrap=True)
     # Quantiles of nothing are left out; the shares say that there is nothing.
     rows = [row for row in report.dicts() if row["samples"] or row["unit"] == "share"]
-    for leading, row in in_sections(table, rows, asked):
+    for leading, row in in_sections(table, rows, group_of(asked)):
         value: str | Text = with_interval(row["value"], row["low"], row["high"], unit=row["unit"])
         if row["value"] is None and row["samples"]:
             value = Text("too few", style="yellow")
@@ -151,7 +151,7 @@ def events_view(report: Report, asked: ReportQuestion) -> Iterator[RenderableTyp
     table = _table("Of all connections, by their events [95 % interval]", *asked.by, "figure")
     for name in ("value", "connections kept"):
         table.add_column(name, justify="right", no_wrap=True)
-    for leading, row in in_sections(table, report.dicts(), asked):
+    for leading, row in in_sections(table, report.dicts(), group_of(asked)):
         if row["figure"].startswith("connections"):
             value = f"{row['value']:,}"
         else:
@@ -162,11 +162,18 @@ def events_view(report: Report, asked: ReportQuestion) -> Iterator[RenderableTyp
     yield from footer(report, f"kept connections weigh 1 / probability; ? = too few to bound; {reach}")
 
 
-def in_sections(table: Table, rows: Iterable[Row], asked: ReportQuestion) -> Iterator[tuple[list[Text], Row]]:
+def group_of(asked: ReportQuestion) -> Callable[[Row], list[str]]:
+    """A row's values of what was asked by."""
+    return lambda row: [shown(row[name]) for name in asked.by]
+
+
+def in_sections(
+    table: Table, rows: Iterable[Row], group_of_row: Callable[[Row], list[str]]
+) -> Iterator[tuple[list[Text], Row]]:
     """Each row with its group, which stands once, beside its first row; a section for each."""
     before: list[str] | None = None
     for row in rows:
-        group = [shown(row[name]) for name in asked.by]
+        group = group_of_row(row)
         if before is not None and group != before:
             table.add_section()
         yield [Text(each if group != before else "") for each in group], row

@@ -6,7 +6,14 @@ from typing import Any
 from rich.console import RenderableType
 from rich.text import Text
 
-from quiclens_command_line.show.reports_of_connections import figures_view, footer, in_sections, samples, with_interval
+from quiclens_command_line.show.reports_of_connections import (
+    figures_view,
+    footer,
+    group_of,
+    in_sections,
+    samples,
+    with_interval,
+)
 from quiclens_command_line.show.slow import coverage_line, shown
 from quiclens_command_line.show.tables import of_printable, titled
 from quiclens_questions.closes import WAYS_AT_MOST
@@ -35,7 +42,7 @@ def closes_view(report: Report, asked: ReportQuestion) -> Iterator[RenderableTyp
         table.add_column(name.replace("_", " "), no_wrap=True)
     for name in ("share", "connections", "of"):
         table.add_column(name, justify="right", no_wrap=True)
-    for leading, row in in_sections(table, report.dicts(), asked):
+    for leading, row in in_sections(table, report.dicts(), group_of(asked)):
         told = with_interval(row["share"], row["share_low"], row["share_high"], unit="share")
         closed_by = shown(row["closed_by"]) if row["reason"] or row["code"] else ""
         table.add_row(

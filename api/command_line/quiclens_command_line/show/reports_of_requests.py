@@ -7,7 +7,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from quiclens_command_line.show.reports_of_connections import samples, with_interval
+from quiclens_command_line.show.reports_of_connections import group_of, in_sections, samples, with_interval
 from quiclens_command_line.show.slow import coverage_line, shown
 from quiclens_command_line.show.tables import of_printable, titled
 from quiclens_questions.compare import COMPARED, PATHS
@@ -47,20 +47,17 @@ def compare_view(report: Report, asked: ReportQuestion) -> Iterator[RenderableTy
         table.add_column(name.replace("_", " "), no_wrap=True)
     for name, rank in (("value", 1), (f"of {base}", 2), ("difference", 0), ("samples", 3), (f"samples of {base}", 4)):
         table.add_column(name, justify="right", no_wrap=True, rank=rank)
-    before: tuple[Any, ...] | None = None
-    for row in report.dicts():
-        section = (*(row[name] for name in asked.by), row["stratum"], row["arm"])
-        if before not in (None, section):
-            table.add_section()
-        first = [*(shown(each) for each in section[:-2]), _words(row["stratum"]), row["arm"]]
+    group = group_of(asked)
+    for leading, row in in_sections(
+        table, report.dicts(), lambda row: [*group(row), _words(row["stratum"]), row["arm"]]
+    ):
         table.add_row(
-            *(Text(each if section != before else "") for each in first),
+            *leading,
             Text(_words(row["figure"])),
             *(_value(row[name], row["unit"]) for name in ("value", "base_value")),
             _change(row),
             *(samples(row[name]) for name in ("samples", "base_samples")),
         )
-        before = section
     yield table
     yield Text("by user, else by connection; ? = too few to bound; too few = below one beyond it", style="dim")
     yield coverage_line(report.coverage)

@@ -10,7 +10,7 @@ SELECT
     sum(each.measured) AS measured,
     quantilesExactWeightedMerge(0.5, 0.95)(each.durations) AS quantiles,
     if(measured >= 4, toNullable(quantiles[1]), NULL) AS p50,
-    if(measured >= 20, toNullable(quantiles[2]), NULL) AS p95,
+    if(measured >= {thin:UInt32}, toNullable(quantiles[2]), NULL) AS p95,
     arrayMap(us -> toUInt64(round(us)), sumForEach(each.cause_us)) AS cause_us
 FROM
 (

@@ -1,9 +1,12 @@
--- One row is one event of an app's log in the stretch, with who the client is. An app is one cluster: its events are alike. A log
+-- One row is one event of an app's log in the stretch, with who the client is and the
+-- protocol, of which an app may write any. An app is one cluster: its events are alike. A log
 -- without a time is within the stretch only where that has no beginning. Written into others.
 SELECT
     log.*,
     e.name AS name,
-    e.more AS more
+    e.more AS more,
+    JSONExtractString(more['protocol']) AS any_protocol,
+    if(any_protocol IN ('quic', 'tcp', ''), any_protocol, 'other') AS protocol
 FROM
 (
     SELECT

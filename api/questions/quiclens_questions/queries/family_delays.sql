@@ -1,7 +1,7 @@
 -- One row is one choice between IPv6 and IPv4 that an app logged: how much later the family that won was begun than the first,
 -- in place of what counts. The figure and the protocol end the key.
 SELECT
-    arrayConcat(CAST([/* by */] AS Array(Nullable(String))), [toNullable('added_mean'), toNullable(if(JSONExtractString(more['protocol']) IN ('quic', 'tcp', ''), JSONExtractString(more['protocol']), 'other'))])
+    arrayConcat(CAST([/* by */] AS Array(Nullable(String))), [toNullable('added_mean'), toNullable(protocol)])
         AS key,
     sample_cluster,
     connection_weight AS weight,

@@ -39,7 +39,7 @@ FROM
         toUInt64OrNull(more['quic_us']) AS quic_us,
         toUInt64OrNull(more['tcp_us']) AS tcp_us,
         toUInt64OrNull(more['tcp_delay_us']) AS tcp_delay_us,
-        if(JSONExtractString(more['protocol']) IN ('quic', 'tcp', ''), JSONExtractString(more['protocol']), 'other') AS protocol,
+        protocol,
         if(
             name = 'client:race_ended',
             arrayConcat(

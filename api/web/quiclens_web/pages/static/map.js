@@ -82,9 +82,14 @@ function hexagons(found) {
   });
 }
 
+/** The durations that are known. @param {Hexagon[]} all @param {Figure} told */
+function known(all, told) {
+  return all.map((each) => each[told]).filter((us) => us !== null);
+}
+
 /** @param {Hexagon[]} all @param {Figure} told @returns {(us: number) => string} */
 function scaleOf(all, told) {
-  const values = all.flatMap((each) => { const us = each[told]; return us === null ? [] : [Math.log(us)]; }).sort((a, b) => a - b);
+  const values = known(all, told).map(Math.log).sort((a, b) => a - b);
   const [least, most] = [values[0] ?? 0, values[values.length - 1] ?? 1];
   return (us) => RAMP[Math.min(RAMP.length - 1, Math.floor(((Math.log(us) - least) / Math.max(1e-9, most - least)) * RAMP.length))];
 }
@@ -128,7 +133,7 @@ const NAMED = { p95: "p95", p50: "median" };
 
 /** What a colour means. @param {Hexagon[]} all @param {Figure} told */
 function ramp(all, told) {
-  const values = all.flatMap((each) => { const us = each[told]; return us === null ? [] : [us]; });
+  const values = known(all, told);
   if (!values.length) return "";
   const [least, most] = [Math.min(...values), Math.max(...values)];
   return el("div", { class: "legend" }, `${NAMED[told]} ${duration(least)} `,

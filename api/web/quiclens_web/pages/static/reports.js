@@ -88,15 +88,26 @@ function columnsOf(report) {
   return all.filter((column) => !taken.has(column.at) && column.name !== "unit");
 }
 
+/** @param {string} unit @param {number} value */
+function numberIn(unit, value) {
+  if (unit === "us") return duration(value);
+  if (unit === "share") return percent(value);
+  return unit === "bit/s" ? rate(value) : value.toLocaleString("en", { maximumFractionDigits: 4 });
+}
+
 /** @param {import("./documents.js").ReportDocument} report @param {Column} column @param {any[]} row */
 function cell(report, column, row) {
-  const unit = column.unit || (["value", "base_value", "low", "high"].includes(column.name) ? row[report.columns.findIndex((/** @type {any} */ each) => each.name === "unit")] : "");
+  const ofRow = row[report.columns.findIndex((/** @type {any} */ each) => each.name === "unit")];
+  const unit = column.unit || (["value", "base_value", "low", "high"].includes(column.name) ? ofRow : "");
   // A quantile, and the users of an arm, differ by a share; shares by points.
-  const difference = column.name !== "difference" ? "" : row[report.columns.findIndex((/** @type {any} */ each) => each.name === "unit")] === "share" ? "points" : "%";
-  const told = (/** @type {any} */ value) => difference && typeof value === "number" ? `${value < 0 ? "" : "+"}${(value * 100).toFixed(1)} ${difference}` : value === null || value === undefined ? "–" : unit === "us" ? duration(value)
-    : typeof value === "number" && unit === "share" ? percent(value) : typeof value === "number" && unit === "bit/s" ? rate(value)
-    : typeof value === "number" ? value.toLocaleString("en", { maximumFractionDigits: 4 })
-      : Array.isArray(value) ? value.map((each) => String(each).replaceAll("_", " ")).join(", ") : typeof value === "object" ? JSON.stringify(value) : WORDS.has(column.name) ? String(value).replaceAll("_", " ") : String(value);
+  const difference = column.name !== "difference" ? "" : ofRow === "share" ? "points" : "%";
+  const told = (/** @type {any} */ value) => {
+    if (value === null || value === undefined) return "–";
+    if (typeof value === "number") return difference ? `${value < 0 ? "" : "+"}${(value * 100).toFixed(1)} ${difference}` : numberIn(unit, value);
+    if (Array.isArray(value)) return value.map((each) => String(each).replaceAll("_", " ")).join(", ");
+    if (typeof value === "object") return JSON.stringify(value);
+    return WORDS.has(column.name) ? String(value).replaceAll("_", " ") : String(value);
+  };
   const value = row[column.at];
   const text = told(value);
   if (typeof value === "object" && value !== null) return el("td", { class: "list", title: text }, text);
