@@ -10,12 +10,13 @@ import (
 )
 
 var (
-	outFlag       = flag.String("out", "", "folder that TestGenerate writes; without it the test is skipped")
-	scenariosFlag = flag.String("scenarios", "", "names with commas between them; none is all but clean_10k, clean_200k, clean_2m")
-	scriptsFlag   = flag.String("scripts", "constant", "what the path does beside its rate and delay, with commas between them")
-	seedsFlag     = flag.String("seeds", "1", "seeds and ranges: 1-20 or 3,5,8-9")
-	variantsFlag  = flag.String("variants", "with,without", "with, without or both")
-	noTagFlag     = flag.Bool("without-tag", false, "sizes of packets in the logs leave the 16 bytes of the tag out")
+	outFlag        = flag.String("out", "", "folder that TestGenerate writes; without it the test is skipped")
+	scenariosFlag  = flag.String("scenarios", "", "names with commas between them; none is all but clean_10k, clean_200k, clean_2m")
+	scriptsFlag    = flag.String("scripts", "constant", "what the path does beside its rate and delay, with commas between them")
+	seedsFlag      = flag.String("seeds", "1", "seeds and ranges: 1-20 or 3,5,8-9")
+	variantsFlag   = flag.String("variants", "with,without", "with, without or both")
+	jitterSeedFlag = flag.Int("jitter-seed", 0, "another number is other jitter on the same paths")
+	noTagFlag      = flag.Bool("without-tag", false, "sizes of packets in the logs leave the 16 bytes of the tag out")
 )
 
 // TestGenerate is the generator. It is a test because virtual time needs one.
@@ -23,7 +24,7 @@ func TestGenerate(t *testing.T) {
 	if *outFlag == "" {
 		t.Skip("no -out")
 	}
-	order := Order{Folder: *outFlag, WithoutTag: *noTagFlag}
+	order := Order{Folder: *outFlag, WithoutTag: *noTagFlag, JitterSeed: *jitterSeedFlag}
 	var err error
 	for _, name := range strings.Split(*scriptsFlag, ",") {
 		script, err := scriptNamed(name)

@@ -49,7 +49,7 @@ func (t *tracer) trace(_ context.Context, isClient bool, connectionID quic.Conne
 		t.fail(err)
 		return nil
 	}
-	sequence := qlogwriter.NewConnectionFileSeq(logFile{bufio.NewWriterSize(file, 1<<16), file}, isClient, connectionID)
+	sequence := newSequence(logFile{bufio.NewWriterSize(file, 1<<16), file}, isClient, connectionID)
 	go sequence.Run()
 	return watchedTrace{sequence, t.watch, t.leavesTagOut}
 }

@@ -14,6 +14,8 @@ const (
 	// jitter keeps two things from happening at one instant, in an order that only the Go scheduler knows: without it
 	// acknowledgements of paced packets come back just when the pacer's timer fires.
 	jitter = 20 * time.Microsecond
+	// seedsOfAJitter is more than any seed that is asked for.
+	seedsOfAJitter = 1_000_000
 )
 
 // LinkSpec is one direction of a path: a bottleneck of a rate with a queue that drops its tail, then a delay.
@@ -173,10 +175,11 @@ type network struct {
 	failure    error
 }
 
-func newNetwork(plan Plan, script Script, server net.Addr) *network {
+func newNetwork(plan Plan, conditions Conditions, server net.Addr) *network {
+	script, seed := conditions.Script, plan.Seed+conditions.JitterSeed*seedsOfAJitter
 	n := &network{
-		up:     link{spec: plan.Up, script: script, name: "up", seed: plan.Seed},
-		down:   link{spec: plan.Down, script: script, name: "down", seed: plan.Seed},
+		up:     link{spec: plan.Up, script: script, name: "up", seed: seed},
+		down:   link{spec: plan.Down, script: script, name: "down", seed: seed},
 		server: server.String(),
 		aim:    newAim(plan.Strikes),
 	}

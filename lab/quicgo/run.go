@@ -41,6 +41,7 @@ type Result struct {
 type Conditions struct {
 	Script     Script
 	WithoutTag bool // sizes of packets in the logs leave the 16 bytes of the tag out
+	JitterSeed int  // another number is other jitter on the same path; what the plan draws stays
 }
 
 // run is one simulation at work.
@@ -66,7 +67,7 @@ func Simulate(t *testing.T, plan Plan, conditions Conditions, folder string) (re
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return result, err
 	}
-	r := &run{plan: plan, network: newNetwork(plan, conditions.Script, serverAddress)}
+	r := &run{plan: plan, network: newNetwork(plan, conditions, serverAddress)}
 	if r.serverTLS, r.clientTLS, err = tlsSides(); err != nil {
 		return result, err
 	}

@@ -42,13 +42,14 @@ type Order struct {
 	Seeds      []int
 	Variants   []string
 	WithoutTag bool
+	JitterSeed int
 }
 
 // Generate runs all of an order and writes the folder: logs and, at its end, truth.jsonl. The first failure ends it.
 func Generate(t *testing.T, order Order) (runs int, err error) {
 	var truths []Truth
 	for _, script := range order.Scripts {
-		conditions := Conditions{Script: script, WithoutTag: order.WithoutTag}
+		conditions := Conditions{Script: script, WithoutTag: order.WithoutTag, JitterSeed: order.JitterSeed}
 		for _, scenario := range order.Scenarios {
 			for _, seed := range order.Seeds {
 				for _, variant := range order.Variants {

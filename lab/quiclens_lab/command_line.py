@@ -229,6 +229,16 @@ def parser() -> argparse.ArgumentParser:
     planting.add_argument("--seed", type=int, default=1)
     planting.add_argument("--keep", action="store_true", help="also write it to lab/bench-runs")
 
+    changing = commands.add_parser(
+        "stack-changes", help="does `quiclens diff` find what a change of quic-go did? Goes on where it was"
+    )
+    changing.add_argument("--runs", type=_count, default=100, help="comparisons of each change and of two versions")
+    changing.add_argument("--nothing", type=int, default=1_000, help="comparisons in which nothing changed")
+    changing.add_argument("--no-versions", action="store_true", help="planted changes alone")
+    changing.add_argument("--only", action="append", default=[], metavar="NAME", help="this change alone; repeatable")
+    changing.add_argument("--jobs", type=_count, default=2, help="processes; changes no result")
+    changing.add_argument("--keep", action="store_true", help="also write it to lab/bench-runs")
+
     fuzzing = commands.add_parser(
         "fuzz", help="coverage-guided fuzzing of all that reads foreign bytes; goes on where it was"
     )
@@ -424,6 +434,11 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         from quiclens_lab.incidents import incidents
 
         return incidents(options.runs, options.nothing, options.rate, options.seed, options.keep)
+    if options.command == "stack-changes":
+        from quiclens_lab.stack_changes.command import stack_changes
+
+        asked_versions = not options.no_versions
+        return stack_changes(options.runs, options.nothing, asked_versions, options.only, options.jobs, options.keep)
     if options.command == "freshness":
         from quiclens_lab.freshness.command import run as run_freshness
 

@@ -96,6 +96,7 @@ BARS: Mapping[str, KeptDocument | None] = {
     "schema-cases": KeptDocument("schema-cases"),
     "siblings": KeptDocument("siblings"),
     "simulation": None,
+    "stack-changes": KeptDocument("stack_changes"),
     "start-up": KeptDocument("start_up"),
     "stock-servers": KeptDocument("stock-servers"),
     "truth": None,
