@@ -297,7 +297,7 @@ def _mean(middle: float, sigma: float, sampled: float = of.SAMPLED) -> float:
 def _losses() -> dict[str, float]:
     lossy = of.SAMPLED * of.LOSSY_SAMPLED + (1 - of.SAMPLED) * of.LOSSY
     sampled = of.SAMPLED * of.LOSSY_SAMPLED / lossy
-    rate = of.LOSS_RATE * (1 - sampled + sampled * of.SAMPLED_SLOWER)
+    rate = of.LOSS_RATE * (1 - sampled) + of.LOSS_RATE_SAMPLED * sampled
     repairs = {f"retransmission_delay_{q}": _quantile(q, of.REPAIR_US, of.SIGMA_REPAIR, sampled) for q in _QUANTILES}
     return {"connections_with_loss": lossy, "of_those_in_handshake": of.LOSSY_HANDSHAKE,
             "of_those_in_data": of.LOSSY_DATA, "packets_lost": lossy * rate, "packets_lost_in_lossy": rate,

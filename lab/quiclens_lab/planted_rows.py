@@ -36,7 +36,10 @@ LOSSY, LOSSY_HANDSHAKE, LOSSY_DATA = 0.45, 0.30, 0.76
 LOSSY_SAMPLED = 0.65
 SAMPLED, SAMPLED_PROBABILITY, SAMPLED_SLOWER = 0.5, 0.25, 1.6  # of servers that trace a share: their share, and what
 REPAIR_US, SIGMA_REPAIR = 1_000_000, 1.0
-LOSS_RATE, RETRANSMITTED = 0.03, 0.02  # of lossy connections, of servers that trace all; of all connections
+# Of lossy connections, of servers that trace all and of the others: so alike, and with so little spread, that all of
+# these connections are in one cell of the grid, "to 2 %".
+LOSS_RATE, LOSS_RATE_SAMPLED, LOSS_RATE_SPREAD = 0.0135, 0.0162, 0.15
+RETRANSMITTED = 0.02  # of all connections
 DEVIATION_US, SIGMA_DEVIATION = 20_000, 0.6
 HANDSHAKE_US, SIGMA_HANDSHAKE = 400_000, 0.5
 HANDSHAKES_COMPLETE, RETRIES, ZERO_RTT, ZERO_RTT_ACCEPTED = 0.95, 0.1, 0.4, 0.7
@@ -164,7 +167,8 @@ SELECT
         'rejected'
     ),
     toUInt64(500 + 1000 * {_uniform("sent", "g", "s")}) AS sent,
-    if(is_lossy, toUInt64(round(sent * {LOSS_RATE} * slower * (0.5 + {_uniform("rate", "g", "s")}))), 0),
+    if(is_lossy, toUInt64(round(sent * if(is_sampled, {LOSS_RATE_SAMPLED}, {LOSS_RATE})
+        * (1 - {LOSS_RATE_SPREAD} + 2 * {LOSS_RATE_SPREAD} * {_uniform("rate", "g", "s")}))), 0),
     is_lossy AND {_uniform("handshake", "g", "s")} < {LOSSY_HANDSHAKE},
     is_lossy AND {_uniform("data", "g", "s")} < {LOSSY_DATA},
     sumMap(map(toUInt16(floor(log({RTT_US} * slower * exp({SIGMA_PATH} * {_normal("path", "g", "s")}

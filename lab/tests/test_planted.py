@@ -29,6 +29,8 @@ def test_every_report_is_judged(figures: Figures) -> None:
     # `events` counts events, `misrouted` and `restarts` what hosts logged, all of it: they have no interval.
     assert reports == set(REPORTS) - {"events", "misrouted", "restarts"}
     compared = {figure for report, figure in figures if report == "compare"}
+    # Two of stacks, handshakes, round trips and losses each: a loss in a third cell would have another truth.
+    assert max(each["samples"] for (report, _), each in figures.items() if report == "grid") == 16 * SAMPLES
     assert compared == {f"{name} users" for name in ("p50", "p75", "p90", "p95", "p99", "failed")}
 
 
