@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from quiclens_command_line.commands import diff as diff_command
 from quiclens_command_line.main import main
 from quiclens_questions.diff import diff
 from quiclens_questions.diff_words import markdown, sentence
@@ -100,3 +101,16 @@ def test_of_few_connections_nothing_is_said(folders: Path, capsys: pytest.Captur
     )
     assert main(["diff", str(folders / "none"), str(folders / "few")]) == 3
     assert "there is nothing at" in capsys.readouterr().err
+
+
+def test_a_figure_that_is_slower_ends_with_1_though_others_are_faster(
+    folders: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = diff(folders / "old", folders / "window")
+    slower = [{**each, "us": -each["us"]} if each["name"] == "p50" else each for each in found["durations"]]
+    only_causes = [{**each, "is_sure": False} for each in found["durations"]]
+    asked = ["diff", str(folders / "old"), str(folders / "window")]
+    for durations, ends_with in ((slower, 1), (only_causes, 0)):
+        document = {**found, "verdict": "shifted", "durations": durations}
+        monkeypatch.setattr(diff_command, "ask_diff", lambda *_, document=document: document)
+        assert main(asked) == ends_with

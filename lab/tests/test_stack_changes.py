@@ -24,7 +24,7 @@ def test_a_planted_change_is_found_with_its_cause() -> None:
 
 
 def compared(verdict: str, cause: str, cause_us: float = 1.0, p95: float = 110.0) -> StackCompared:
-    return StackCompared("x", 0, verdict, 100.0, p95, cause, cause_us)
+    return StackCompared("x", 0, verdict, 100.0, p95, True, 1.0, {cause: cause_us} if cause else {})
 
 
 def test_what_is_not_found_or_has_another_cause_is_missed() -> None:
@@ -33,9 +33,22 @@ def test_what_is_not_found_or_has_another_cause_is_missed() -> None:
     _judge_change(judgement, change, [compared("slower", "pto")] * 19 + [compared("same", "")])
     assert judgement.missed == []
     _judge_change(judgement, change, [compared("slower", "pto", -1.0)] * 2 + [compared("faster", "pto")] * 2)
-    assert judgement.missed == ["x: found in 50% of 4", "x: the cause right in 50% of 4"]
+    assert judgement.missed == [
+        "x: its causes are 0% of the mean's change",
+        "x: found in 50% of 4",
+        "x: the cause right in 50% of 4",
+    ]
     _judge_change(judgement, change, [compared("same", "", p95=101.0)])
-    assert len(judgement.missed) == 2, "a change of 1 % need not be found"
+    assert len(judgement.missed) == 3, "a change of 1 % need not be found"
+
+
+def test_a_cause_that_is_hardly_anything_does_not_explain_a_change() -> None:
+    change = PlantedChange("x", "file.go", "a", "b", ("clean",), ("pto",), "slower")
+    judgement = Judgement("stack-changes")
+    _judge_change(judgement, change, [compared("shifted", "pto", 0.1)] * 20)
+    assert judgement.missed == ["x: its causes are 10% of the mean's change"], (
+        "shifted, and slower at the p95, is found"
+    )
 
 
 def test_what_is_found_where_nothing_changed_is_missed() -> None:

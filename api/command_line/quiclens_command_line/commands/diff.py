@@ -29,8 +29,9 @@ def diff(
     in two folders. Files of the same name with the same requests are paired, as of runs from the same seed; others are
     compared as two samples. Requests that did not end are left out, and counted. No store is opened.
 
-    Exit code 0: nothing is slower beyond chance (one false alarm in a hundred comparisons at most). 1: durations, or
-    else causes, grew and none shrank; or there are fewer than eight connections, too few to say.
+    Exit code 0: nothing is slower beyond chance (one false alarm in a hundred comparisons at most). 1: the mean or a
+    quantile of the durations grew, whatever others did; or causes grew and none shrank; or there are fewer than eight
+    connections, too few to say.
 
     Examples:
 
@@ -46,4 +47,5 @@ def diff(
         print_text("\n".join(in_markdown(found)) + "\n")
     else:
         answer(as_json, found, *diff_view(found))
-    return NOTHING_FOUND if found["verdict"] in ("slower", "too_few") else DONE
+    is_any_slower = any(each["is_sure"] and each["us"] > 0 for each in found["durations"])
+    return NOTHING_FOUND if is_any_slower or found["verdict"] in ("slower", "too_few") else DONE
