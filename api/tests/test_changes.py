@@ -47,10 +47,9 @@ def test_the_interval_of_a_change_holds_it_nine_times_in_ten_and_more() -> None:
     assert held >= 0.9 * 400 and width <= 8 * 400
 
 
-def test_a_change_before_the_first_place_is_not_looked_for() -> None:
-    hits, of = [0, 0, 5, 5, 5, 5], [5] * 6
-    found = change_point(hits, of, 1.0, first=4)
-    assert found is not None and found.place == 4
+def test_where_nothing_changes_there_is_no_change_point() -> None:
+    found = change_point([0, 0, 5, 5, 5, 5], [5] * 6, 1.0)
+    assert found is not None and found.place == 2
     assert change_point([1, 1, 1], [5, 5, 5], 1.0) is None and change_point([], [], 1.0) is None
 
 

@@ -89,6 +89,7 @@ INCIDENTS = {
     "only the tail": ("carrier_name = 'Vale DSL'", "if(intDiv(two, 10) % 15 = 0, usual_us * 30, usual_us)", "0"),
     "failures": ("pop_name = 'ams'", "usual_us", "one % 12 = 5"),
     "a carrier over QUIC": ("carrier_name = 'Vale DSL' AND two % 4 != 1", "usual_us * 3", "0"),
+    "a city, that is over": ("city_name = 'Oslo' AND at < {began:DateTime('UTC')} + 1500", "usual_us * 2", "0"),
     "nothing": ("0", "usual_us", "0"),
 }
 # Users feel none of these: the duration is that of others.
@@ -144,7 +145,8 @@ def who(finding: TriageFinding) -> set[tuple[str, str]]:
 @pytest.mark.parametrize("name", WHO)
 def test_a_planted_incident_is_found_alone_with_who_and_since(store: Store, name: str) -> None:
     planted(store, name)
-    for hours in (24, 1):
+    # The last half an hour and quarter are wholly after it began.
+    for hours in (24, 1, 0.75, 0.5, 0.25):
         document = found(store, hours)
         (finding,) = document["findings"]
         assert who(finding) == WHO[name], finding["sentence"]
@@ -222,8 +224,10 @@ def test_every_number_is_that_of_the_rows(store: Store) -> None:
 
 def test_what_was_not_planted_is_not_told(store: Store) -> None:
     planted(store, "nothing")
-    for hours in (24, 6, 1):
+    for hours in (24, 6, 1, 0.5, 0.25):
         assert not found(store, hours)["findings"]
+    planted(store, "a city, that is over")
+    assert not found(store, 0.25)["findings"]
     planted(store, "a city")
     before = triage(store, Triage(BEGAN - timedelta(hours=6), BEGAN))
     assert not before["findings"] and before["tested"] > 1_000

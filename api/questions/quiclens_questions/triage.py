@@ -6,7 +6,8 @@ slow if it took longer than nine in ten of them, very slow if longer than 99 in 
 share of slow, very slow, extreme and failed requests before a moment is compared with that after it, for moments of a
 minute to a day ago. The conditions that show the largest gains are then looked at together, up to three at once: who
 it is, is the description with the largest gain (`statistics/changes.py`), where each condition more must be worth
-`WORTH`. When it began is the change point of its minutes.
+`WORTH`. When it began is the change point of its minutes, those of the day before among them: whoever asks for the last
+five minutes is told of what has been so for an hour.
 
 Nothing is told that chance would make of all these comparisons in more than one of twenty weeks of windows: chances
 are those of Fisher's exact test on counts divided by the dispersion, which is the design effect of users (else
@@ -52,6 +53,7 @@ OF_TRACES = frozenset({"protocol", "stack", "stack_version", "quic_version", "co
 rest would be others by another protocol."""
 PAIRS = (("carrier", "city"), ("carrier", "server"), ("carrier", "pop"), ("city", "server"), ("server", "path"))
 SPLITS_S = (86_400, 43_200, 21_600, 10_800, 3_600, 1_800, 600, 300, 120, 60)
+MOMENTS = len(SPLITS_S) + 1
 BEFORE = timedelta(days=1)
 FEWEST = 20  # requests in the window that a condition must hold for
 FEWEST_OF_THIRD = 60  # requests of a kind that say how long it takes in a third of the time
@@ -231,8 +233,20 @@ class _Looking:
             told = self._judged(suspect, tests) if suspect else None
             if suspect is None or told is None:
                 return
+            if told["since"] < self._question.since:
+                suspect, told = self._of_more(suspect, told, tests)
             yield suspect, told
             self._known = self._known.more(suspect.conditions, told["since"])
+
+    def _of_more(self, suspect: Suspect, told: TriageFinding, tests: int) -> tuple[Suspect, TriageFinding]:
+        """Of all requests since it began, where those of the stretch were so few that the description has a condition
+        too many."""
+        longer = replace(self._question, since=told["since"])
+        again, _ = _Looking(self._store, longer, self._usual, self._measures, self._known)._suspect()
+        if again is None or not set(again.conditions) < set(suspect.conditions):
+            return suspect, told
+        told_again = self._judged(again, tests)
+        return (again, told_again) if told_again else (suspect, told)
 
     def _ask(self, name: str, marks: Mapping[str, str], parameters: Row) -> list[Row]:
         """One question about the requests of the stretch and of the day before it, but those that are left out."""
@@ -288,7 +302,8 @@ class _Looking:
         edges = len(self._question.edges)
         rows_of_masks = self._ask("triage_masks", {"mask": " + ".join(texts)}, values)
         counted = Masks(conditions, rows_of_masks, self._measures, edges + 1, self._effects)
-        tests = (rows[0]["groups"] + 2 ** len(conditions)) * edges * len(self._measures.every)
+        # As many moments for every stretch: what began before it is looked for as far back.
+        tests = (rows[0]["groups"] + 2 ** len(conditions)) * MOMENTS * len(self._measures.every)
         return counted.best(), tests
 
     def _judged(self, suspect: Suspect, tests: int) -> TriageFinding | None:
@@ -299,16 +314,15 @@ class _Looking:
         holds, given = _holds(suspect.conditions, "holds")
         minutes = self._ask("triage_minutes", {"holds": holds}, given)
         hits, of = self._measures.series(minutes, suspect.measure).scaled()
-        begin = self._question.since.replace(second=0, microsecond=0)
-        first = max(1, sum(row["minute"] < begin for row in minutes))
-        point = change_point(hits, of, effect, first)
+        # It may have begun before the stretch: were these minutes taken for usual, it would seem to vary by itself.
+        point = change_point(hits, of, effect)
         if point is None:
             return None
         dispersion = effect * _dispersion_before(hits, of, point)
         chance = min(1.0, point.counts.chance(dispersion) * tests)
         if chance > LEVEL_OF_EACH or point.counts.share_after < TIMES_MIN * point.counts.share:
             return None
-        point = change_point(hits, of, dispersion, first) or point
+        point = change_point(hits, of, dispersion) or point
         since = minutes[point.place]["minute"]
         began = {"began": bound(since)}
         paths = self._ask("triage_affected", {"holds": holds}, {**given, **began})

@@ -129,12 +129,12 @@ class ChangePoint:
     counts: Before
 
 
-def change_point(hits: Sequence[float], of: Sequence[float], dispersion: float, first: int = 1) -> ChangePoint | None:
-    """Of a series by time, the change with the largest gain at place `first` or later; None where there is none."""
+def change_point(hits: Sequence[float], of: Sequence[float], dispersion: float) -> ChangePoint | None:
+    """Of a series by time, the change with the largest gain; None where there is none."""
     gains, every = [], []
-    before_hits, before_of = sum(hits[:first]), sum(of[:first])
+    before_hits, before_of = sum(hits[:1]), sum(of[:1])
     all_hits, all_of = sum(hits), sum(of)
-    for place in range(first, len(of)):
+    for place in range(1, len(of)):
         each = Before(before_hits, before_of, all_hits - before_hits, all_of - before_of)
         gains.append(each.gain(dispersion))
         every.append(each)
@@ -143,7 +143,7 @@ def change_point(hits: Sequence[float], of: Sequence[float], dispersion: float, 
         return None
     best = max(range(len(gains)), key=gains.__getitem__)
     likely = [place for place, gain in enumerate(gains) if gain >= gains[best] - WITHIN]
-    return ChangePoint(best + first, likely[0] + first, likely[-1] + first, every[best])
+    return ChangePoint(best + 1, likely[0] + 1, likely[-1] + 1, every[best])
 
 
 def dispersion_of(hits: Sequence[float], of: Sequence[float]) -> float:
