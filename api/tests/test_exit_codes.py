@@ -232,3 +232,22 @@ def test_where_nobody_reads_messages_the_answer_is_there(store_url: str) -> None
     log = str(VECTORS / "client_log" / "input.sqlog")
     code, said = behind_a_closed_pipe("check", log, "--json", closed="stderr")
     assert code == 0 and said.startswith(b"{")
+
+
+_INTERRUPTED_WHILE_IT_IMPORTS = """
+import importlib.abc, os, signal, sys
+
+class Interrupt(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        if name == "quiclens_command_line.app":
+            os.kill(os.getpid(), signal.SIGINT)
+
+from quiclens_command_line.entry import main
+sys.meta_path.insert(0, Interrupt())
+main()
+"""
+
+
+def test_an_interrupt_while_modules_are_imported_is_quiet() -> None:
+    done = subprocess.run([sys.executable, "-c", _INTERRUPTED_WHILE_IT_IMPORTS], capture_output=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"interrupted\n")

@@ -138,3 +138,11 @@ def test_as_many_groups_as_are_shown_have_their_intervals(store: Store) -> None:
     rows = found.dicts()
     assert {(row["samples"], row["clusters"]) for row in rows} == {(40, 40)}
     assert all(row["p50_sampling_low"] < row["p50"] < row["p50_sampling_high"] for row in rows)
+
+
+def test_a_condition_that_leaves_one_group_makes_its_steps_no_coarser(store: Store) -> None:
+    begin = datetime(2026, 11, 20, 12, tzinfo=UTC)
+    where = read(["region=busy"], datetime.now(UTC))
+    alone = OverTime(begin, begin + timedelta(hours=1), 0, (), where)
+    by_carrier = over_time(store, replace(alone, by=("carrier",)))
+    assert by_carrier["groups"] == 1 and by_carrier["step_s"] == over_time(store, alone)["step_s"] == 30

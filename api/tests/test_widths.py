@@ -127,3 +127,15 @@ def test_a_card_has_its_heading_first_and_what_stood_once_for_several_rows() -> 
     assert cards.partition("a" * 26)[0].split() == ["A", "title", "id"]
     assert second.split()[:2] == ["group", "north"]
     assert "f" * 30 in second and "t" * 30 in second
+
+
+def test_a_command_that_is_to_be_copied_is_one_line_in_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    out = StringIO()
+    monkeypatch.setattr(out, "isatty", lambda: True)
+    monkeypatch.setattr("sys.stdout", out)
+    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setenv("TERM", "xterm")
+    command = "quiclens slow --since 2026-11-20T14:07:00Z --where 'carrier=Halden Mobile'"
+    output.print_human(Text("word " * 20), Text(command, no_wrap=True, overflow="ignore"))
+    *wrapped, last = out.getvalue().splitlines()
+    assert last == command and len(wrapped) > 1 and max(map(len, wrapped)) <= 40

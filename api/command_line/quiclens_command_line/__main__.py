@@ -2,7 +2,7 @@
 
 import sys
 
-from quiclens_command_line.main import main
+from quiclens_command_line.entry import main
 
 if __name__ == "__main__":
     sys.exit(main())

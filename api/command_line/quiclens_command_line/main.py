@@ -13,10 +13,9 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import typer
 
 from quiclens_command_line.app import create_app
+from quiclens_command_line.entry import INTERRUPTED
 from quiclens_command_line.output import AnswerPipe, print_document, say
 from quiclens_questions.failure import CANNOT_RUN, DONE, USAGE, Failure
-
-_INTERRUPTED = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -44,7 +43,7 @@ def _run(given: Sequence[str], answers: AnswerPipe) -> int:
         return _stop(failure, failure.exit_code, as_json)
     except (KeyboardInterrupt, typer.Abort):
         say("interrupted")
-        return _INTERRUPTED
+        return INTERRUPTED
     except (OSError, SystemExit) as error:
         # typer and rich exit with 1 at a broken pipe, whatever it was.
         broken = error.__context__ if isinstance(error, SystemExit) else error

@@ -69,8 +69,9 @@ def print_human(*parts: "RenderableType") -> None:
     width = None if is_seen else _PIPE_WIDTH
     console = Console(file=out, highlight=False, markup=False, emoji=False, width=width)
     for part in parts:
-        # Tables are as wide as they are in a pipe, where nobody wants to have them cut or filled with spaces.
-        console.print(_Printable(part), crop=is_seen)
+        # Tables are as wide as they are in a pipe, where nobody wants to have them cut or filled with spaces; a text
+        # that must not be wrapped, as a command that is to be copied, is never cut.
+        console.print(_Printable(part), crop=is_seen and not getattr(part, "no_wrap", False))
     if isinstance(out, StringIO):
         sys.stdout.write("".join(line.rstrip(" ") + "\n" for line in out.getvalue().splitlines()))
 

@@ -95,8 +95,9 @@ def _window(store: Store, asked: OverTime) -> Row:
     window: Row = {"since": bound(asked.since), "until": bound(asked.until)}
     step_s = asked.step_s
     if not step_s:
-        began = ask(store, "began", window, asked.where).dicts()[0]["requests"]
-        of_a_group = began / (min(asked.groups, 6) if asked.by else 1)
+        [began] = ask(store, "began", window, asked.where, asked.by).dicts()
+        # Of the groups that there are: a condition that leaves one of them makes its steps no coarser.
+        of_a_group = began["requests"] / max(1, min(began["groups"], asked.groups, 6))
         step_s = fitting_step(asked.since, asked.until, most=max(4, min(120, of_a_group / _FEW)))
     if seconds / step_s > STEPS_AT_MOST:
         raise usage(f"steps of {step_s} s give more than {STEPS_AT_MOST} of them", "longer steps, or leave step_s out")

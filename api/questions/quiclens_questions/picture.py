@@ -4,6 +4,7 @@ The file stands alone: colours and letters are written into it.
 """
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
@@ -66,7 +67,7 @@ def picture(answer: Report) -> str | None:
 
 
 def _lines(report: Report) -> tuple[str, list[DrawnLine]]:
-    """What is drawn: differences where there are some, else a column of figures, else every column with an interval."""
+    """What is drawn: differences where there are some, else a column of figures, else the columns with an interval."""
     units, rows = dict(report.columns), report.dicts()
     labels = [name for name, unit in report.columns if not unit and _is_label(name, rows)]
     if "difference" in units:
@@ -76,7 +77,9 @@ def _lines(report: Report) -> tuple[str, list[DrawnLine]]:
         unit = next((row["unit"] for row in rows if row["value"] is not None), "")
         return unit, [DrawnLine(_label(row, labels), _dots(row, ["value"])) for row in rows if row["unit"] == unit]
     names = [name for name in units if any(name + end in units for end in ("_low", "_sampling_low"))]
-    unit = next((units[name] for name in names), "")
+    # Those of one unit share an axis: that of most, durations in a tail, where one column is a share.
+    of_unit = Counter(units[name] for name in names)
+    unit = max(of_unit, key=of_unit.__getitem__, default="")
     return unit, [
         DrawnLine(_label(row, labels), _dots(row, [each for each in names if units[each] == unit])) for row in rows
     ]
@@ -107,14 +110,16 @@ class _Axis:
     low: float
     high: float
     left: float
+    is_signed: bool  # of differences
 
     @classmethod
     def over(cls, dots: Sequence[Dot], unit: str, left: float) -> "_Axis":
         values = [each for dot in dots for each in (dot.value, dot.low, dot.high) if each is not None]
+        is_signed = any(dot.series == "difference" for dot in dots)
         if unit == "us":
-            return cls(unit, max(1.0, min(values)) / 1.1, max(2.0, max(values)) * 1.1, left)
+            return cls(unit, max(1.0, min(values)) / 1.1, max(2.0, max(values)) * 1.1, left, is_signed)
         low, high = min(0.0, *values), max(0.0, *values)
-        return cls(unit, low - (high - low) * 0.03, high + (high - low) * 0.03 or 1.0, left)
+        return cls(unit, low - (high - low) * 0.03, high + (high - low) * 0.03 or 1.0, left, is_signed)
 
     def x(self, value: float) -> float:
         at, low, high = (
@@ -146,7 +151,10 @@ class _Axis:
     def _says(self, tick: float) -> str:
         if self.unit == "us":
             return duration(tick)
-        return f"{100 * tick:+.3g} %".replace("+0 %", "0 %") if self.unit == "share" else f"{tick:,.4g}"
+        if self.unit == "share":
+            sign = "+" if self.is_signed and tick > 0 else ""
+            return f"{sign}{100 * tick:.3g} %"
+        return f"{tick:,.0f}" if abs(tick) >= 1_000 else f"{tick:.4g}"
 
 
 def _short(label: str) -> str:
@@ -154,7 +162,7 @@ def _short(label: str) -> str:
 
 
 def _head(report: Report, unit: str, series: Sequence[str]) -> list[str]:
-    what = "difference" if series == ["difference"] else _UNITS.get(unit, unit)
+    what = "difference" if series == ["difference"] else _UNITS.get(unit, unit or "numbers")
     words = f"{report.name}: {what}, with 95 % intervals ({report.samples:,} samples)"
     shapes = [f'<text x="16" y="24" font-size="15" font-weight="bold">{escape(words)}</text>']
     if len(series) > 1:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Annotated
 
 import typer
-from quiclens_schema.store import DEFAULT_URL
+from quiclens_schema.store import DEFAULT_URL, Store
 
 from quiclens_command_line.commands.options import AsJson, Since, StoreUrl, Until, WhereTexts
 from quiclens_command_line.output import answer, print_text, say
@@ -76,7 +76,7 @@ def triage(
     while True:
         now = datetime.now(UTC)
         with opened(store) as data:
-            ends = moment(until, now) if until else now if since or follow else newest(data) or now
+            ends = moment(until, now) if until else now if since or follow else _after_newest(data) or now
             begins = moment(since, now) if since else ends - _A_DAY
             if begins >= ends:
                 raise usage("--since is not before --until", "an earlier --since")
@@ -97,6 +97,12 @@ def triage(
         if not follow:
             return CANNOT_RUN if any(not_told) else DONE if found["findings"] else NOTHING_FOUND
         time.sleep(_EVERY_S)
+
+
+def _after_newest(data: Store) -> datetime | None:
+    """So that the newest request is in the stretch."""
+    last = newest(data)
+    return last and last + timedelta(microseconds=1)
 
 
 @dataclass(frozen=True)

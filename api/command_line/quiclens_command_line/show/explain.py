@@ -106,7 +106,7 @@ def _siblings(siblings: Siblings | None) -> Iterator[RenderableType]:
         table.add_row(swatch, look(cause["cause"]).name, share(cause["share"] or 0, 1), Text(between, style="dim"))
     yield table
     for request_id in siblings["examples"]:
-        yield Text(f"for instance: quiclens explain {request_id}", style="dim")
+        yield Text(f"for instance: quiclens explain {request_id}", style="dim", no_wrap=True, overflow="ignore")
 
 
 def _title(found: Explanation) -> Text:

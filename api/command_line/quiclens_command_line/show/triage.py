@@ -25,10 +25,15 @@ def triage_view(document: TriageDocument) -> Iterator[RenderableType]:
     for finding in document["findings"]:
         yield Text(finding["sentence"], style="bold")
         conditions = " ".join(f"--where {quote(text)}" for text in filters(finding))
-        yield Text(f"  quiclens slow --since {whole_seconds(finding['since'])} {conditions}".rstrip(), style="dim")
+        yield _command(f"quiclens slow --since {whole_seconds(finding['since'])} {conditions}".rstrip())
         for each in finding["examples"]:
-            yield Text(f"  quiclens explain {each['request_id']}   ({duration(each['duration_us'])})", style="dim")
+            yield _command(f"quiclens explain {quote(each['request_id'])}   # {duration(each['duration_us'])}")
         yield Text()
     before = f"{document['before_since']:%Y-%m-%d %H:%M}"
     yield Text(f"{document['tested']:,} comparisons with the time since {before}", style="dim")
     yield coverage_line(document["coverage"])
+
+
+def _command(text: str) -> Text:
+    """To be copied: in one line, however narrow the terminal is."""
+    return Text(f"  {text}", style="dim", no_wrap=True, overflow="ignore")
