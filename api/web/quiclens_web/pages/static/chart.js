@@ -12,7 +12,7 @@ import { toSvg } from "./chart_svg.js";
  * @property {string} label
  * @property {string} colour
  * @property {(number | null)[]} values
- * @property {"line" | "step" | "points" | "area"} [drawn]
+ * @property {"line" | "step" | "points" | "bars"} [drawn] bars are as wide as the least step of x
  * @property {boolean} [hidden]
  * @property {number} [width]
  * @property {boolean} [isGapped] where it has no value there is a gap; else it goes on to its next value
@@ -113,9 +113,9 @@ function options(place, chart) {
         width: line.width ?? 1.6,
         show: !line.hidden,
         spanGaps: !line.isGapped,
-        fill: line.drawn === "area" ? `${line.colour}` : undefined,
-        points: { show: line.drawn === "points" || line.isGapped || line.values.length < 60, size: line.drawn === "points" ? 4 : 5, fill: line.colour, filter: line.isGapped && line.values.length >= 60 ? () => alone(line.values) : undefined },
-        paths: line.drawn === "step" ? uPlot.paths.stepped?.({ align: 1 }) : line.drawn === "points" ? () => null : undefined,
+        fill: line.drawn === "bars" ? line.colour : undefined,
+        points: { show: line.drawn === "bars" ? false : line.drawn === "points" || line.isGapped || line.values.length < 60, size: line.drawn === "points" ? 4 : 5, fill: line.colour, filter: line.isGapped && line.values.length >= 60 ? () => alone(line.values) : undefined },
+        paths: pathsOf(line),
         value: (/** @type {uPlot} */ _plot, /** @type {number | null} */ value) => (value === null || value === undefined ? "–" : chart.y.told(value)),
       })),
       ...bands.flatMap(({ line }) => ["high", "low"].map((end) => ({ label: `${line.label}, ${end} end`, class: "edge", width: 0, show: !line.hidden, spanGaps: false, points: { show: false } }))),
@@ -150,6 +150,13 @@ function options(place, chart) {
   };
 }
 
+/** @param {Line} line @returns {uPlot.Series.PathBuilder | undefined} */
+function pathsOf(line) {
+  if (line.drawn === "step") return uPlot.paths.stepped?.({ align: 1 });
+  if (line.drawn === "bars") return uPlot.paths.bars?.({ size: [1, Infinity], align: 0, gap: 0 });
+  return line.drawn === "points" ? () => null : undefined;
+}
+
 /** Places of values between two gaps, of which no line tells. @param {(number | null)[]} values */
 function alone(values) {
   return values.flatMap((value, at) => (value !== null && (values[at - 1] ?? null) === null && (values[at + 1] ?? null) === null ? [at] : []));
@@ -167,7 +174,6 @@ function marking(marks) {
     ctx.strokeStyle = colour("quiet");
     ctx.fillStyle = colour("quiet");
     ctx.font = `${11 * ratio}px system-ui`;
-    ctx.textAlign = "left";
     ctx.textBaseline = "top";
     ctx.setLineDash([4 * ratio, 4 * ratio]);
     for (const [place, { x, label }] of marks.entries()) {
@@ -176,8 +182,13 @@ function marking(marks) {
       ctx.moveTo(at, bbox.top);
       ctx.lineTo(at, bbox.top + bbox.height);
       ctx.stroke();
-      const next = place + 1 < marks.length ? plot.valToPos(marks[place + 1].x, "x", true) : Infinity;
-      if (at + ctx.measureText(label).width + 6 * ratio < next) ctx.fillText(label, at + 3 * ratio, bbox.top + 2 * ratio);
+      const [before, next] = [place - 1, place + 1].map((other) => (marks[other] ? plot.valToPos(marks[other].x, "x", true) : null));
+      const room = ctx.measureText(label).width + 6 * ratio;
+      // At the right edge it stands before its line.
+      const isBefore = at + room > bbox.left + bbox.width;
+      ctx.textAlign = isBefore ? "right" : "left";
+      const fits = isBefore ? at - room > (before ?? bbox.left) : at + room < (next ?? Infinity);
+      if (fits) ctx.fillText(label, at + (isBefore ? -3 : 3) * ratio, bbox.top + 2 * ratio);
     }
     ctx.restore();
   };

@@ -17,16 +17,18 @@ export function toSvg(plot, chart, said) {
   const box = { left: plot.bbox.left / ratio, top: plot.bbox.top / ratio, width: plot.bbox.width / ratio, height: plot.bbox.height / ratio };
   const x = (/** @type {number} */ value) => (box.left + plot.valToPos(value, "x")).toFixed(2);
   const y = (/** @type {number} */ value) => (box.top + plot.valToPos(value, "y")).toFixed(2);
+  const floor = y(plot.scales.y.min ?? 0);
+  const widths = chart.x.slice(1).map((at, place) => Number(x(at)) - Number(x(chart.x[place])));
+  const bar = widths.length ? Math.min(...widths) : box.width;
   const shapes = chart.lines.flatMap((line, number) => {
     if (!plot.series[number + 1].show) return [];
     const runs = unbroken(drawable(line.values), line.isGapped ?? false).map((run) => run.map((at) => [x(chart.x[at]), y(/** @type {number} */ (line.values[at]))]));
+    if (line.drawn === "bars") return runs.flat().map(([at, value]) => `<rect x="${(Number(at) - bar / 2).toFixed(2)}" y="${value}" width="${bar.toFixed(2)}" height="${(Number(floor) - Number(value)).toFixed(2)}" fill="${line.colour}"/>`);
     if (line.drawn === "points") return runs.flat().map(([at, value]) => `<circle cx="${at}" cy="${value}" r="2" fill="${line.colour}"/>`);
     const shown = runs.map((points) => {
-      if (points.length === 1 && line.drawn !== "area") return `<circle cx="${points[0][0]}" cy="${points[0][1]}" r="2.5" fill="${line.colour}"/>`;
+      if (points.length === 1) return `<circle cx="${points[0][0]}" cy="${points[0][1]}" r="2.5" fill="${line.colour}"/>`;
       const path = points.map(([at, value], place) => (place === 0 ? `M${at} ${value}` : line.drawn === "step" ? `H${at}V${value}` : `L${at} ${value}`)).join("");
-      if (line.drawn !== "area") return `<path d="${path}" fill="none" stroke="${line.colour}" stroke-width="1.6"/>`;
-      const floor = y(plot.scales.y.min ?? 0);
-      return `<path d="${path}V${floor}H${points[0][0]}Z" fill="${line.colour}"/>`;
+      return `<path d="${path}" fill="none" stroke="${line.colour}" stroke-width="1.6"/>`;
     });
     return [...band(line), ...shown];
   });
@@ -52,7 +54,8 @@ export function toSvg(plot, chart, said) {
     ...ticks.map((at) => `<text x="${x(at)}" y="${box.top + box.height + 16}" text-anchor="middle">${escape(told(at))}</text>`),
     ...levels.map((at) => `<text x="${box.left - 6}" y="${Number(y(at)) + 4}" text-anchor="end">${escape(chart.y.told(at))}</text>`),
   ];
-  const marks = (chart.marks ?? []).map((mark) => `<line x1="${x(mark.x)}" x2="${x(mark.x)}" y1="${box.top}" y2="${box.top + box.height}" stroke="#666" stroke-dasharray="4 4"/><text x="${Number(x(mark.x)) + 3}" y="${box.top + 12}" fill="#666">${escape(mark.label)}</text>`);
+  const isLast = (/** @type {import("./chart.js").Mark} */ mark) => Number(x(mark.x)) + 7 * mark.label.length > box.left + box.width;
+  const marks = (chart.marks ?? []).map((mark) => `<line x1="${x(mark.x)}" x2="${x(mark.x)}" y1="${box.top}" y2="${box.top + box.height}" stroke="#666" stroke-dasharray="4 4"/><text x="${Number(x(mark.x)) + (isLast(mark) ? -3 : 3)}" y="${box.top + 12}"${isLast(mark) ? ' text-anchor="end"' : ""} fill="#666">${escape(mark.label)}</text>`);
   const below = height + room.above;
   const keys = legend.map((line, at) => `<rect x="${MARGIN}" y="${below + at * LINE + 4}" width="10" height="10" fill="${line.colour}"/><text x="${MARGIN + 16}" y="${below + at * LINE + 13}">${escape(line.label)}</text>`);
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${below + room.below}" font-family="sans-serif" font-size="12">` +

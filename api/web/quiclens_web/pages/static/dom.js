@@ -65,6 +65,24 @@ export function fill(place, ...children) {
   place.replaceChildren(...children);
 }
 
+/** What is drawn there answers the question before: it is pale until this one is answered. @param {...string} selectors */
+export function isAsked(...selectors) {
+  pale(selectors, true);
+}
+
+/** What is there answers what was asked last. @param {...string} selectors */
+export function isTold(...selectors) {
+  pale(selectors, false);
+}
+
+/** @param {string[]} selectors of places that a page may lack @param {boolean} isPale */
+function pale(selectors, isPale) {
+  for (const place of document.querySelectorAll(selectors.join(", "))) {
+    place.classList.toggle("pale", isPale);
+    place.setAttribute("aria-busy", String(isPale));
+  }
+}
+
 /** @type {HTMLElement | null} */
 let tip = null;
 

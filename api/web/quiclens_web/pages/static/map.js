@@ -30,14 +30,17 @@ export async function showMap(window, signal) {
   const [left, right] = ["#map-left", "#map-right"].map((id) => /** @type {HTMLSelectElement} */ (find(id)));
   const slider = /** @type {HTMLInputElement} */ (find("#map-time"));
   const [figure, day, hour, zone] = ["#map-figure", "#map-day", "#map-hour", "#map-zone"].map((id) => /** @type {HTMLSelectElement} */ (find(id)));
-  if (!left.options.length) {
-    const tails = await ask("/api/v1/reports/tail", { by: "carrier", since: window.since, until: window.until }, signal);
-    const names = tails.rows.map((/** @type {any[]} */ row) => row[0]).filter(Boolean);
-    for (const [place, select] of [left, right].entries()) {
-      fill(select, el("option", { value: "" }, "all carriers"), ...names.map((/** @type {string} */ name) => el("option", {}, name)));
-      select.value = names[place] ?? "";
-      select.addEventListener("change", again);
-    }
+  const isFirst = !left.options.length;
+  const tails = await ask("/api/v1/reports/tail", { by: "carrier", ...window }, signal);
+  const names = tails.rows.map((/** @type {any[]} */ row) => row[0]).filter(Boolean);
+  for (const [place, select] of [left, right].entries()) {
+    // Whoever is chosen stays, where the filter leaves them any requests.
+    const kept = isFirst ? undefined : ["", ...names].find((name) => name === select.value);
+    fill(select, el("option", { value: "" }, "all carriers"), ...names.map((/** @type {string} */ name) => el("option", {}, name)));
+    select.value = kept ?? names[place] ?? "";
+  }
+  if (isFirst) {
+    for (const select of [left, right]) select.addEventListener("change", again);
     const here = Intl.DateTimeFormat().resolvedOptions().timeZone;
     if (here && here !== "UTC") zone.append(el("option", { value: here }, here));
     for (const each of [slider, figure, day, hour, zone]) each.addEventListener("change", again);

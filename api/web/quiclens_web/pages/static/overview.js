@@ -1,11 +1,11 @@
 // @ts-check
-// The overview: tails over time, causes over time, what is different, the map.
+// The overview: what has become worse, tails over time, causes over time, what is different, the map.
 
 import { ask, newest } from "./api.js";
 import { CAUSES } from "./causes.js";
 import { draw } from "./chart.js";
 import { nameColours } from "./colours.js";
-import { colour, el, fill, find } from "./dom.js";
+import { colour, el, fill, find, isAsked, isTold } from "./dom.js";
 import { findingsTable } from "./findings.js";
 import { ms, percent } from "./format.js";
 import { showMap } from "./map.js";
@@ -14,13 +14,17 @@ import { triageList } from "./triage.js";
 import { answered, chosen, covered, filterLink, wire } from "./window.js";
 
 const newestOverview = newest();
-const LATER = ["#triage", "#shares", "#different"]; // what is filled after the tails
-const DRAWN = ["#tails", ...LATER, "#map-a", "#map-b", "#map-scale", "#map-a-name", "#map-b-name", "#map-when"];
+const LARGEST = 5; // causes that are drawn each; the rest together
+const SAID = ["#triage", "#shares", "#different"]; // where words say that it is being asked
+const MAP = ["#map-a", "#map-b", "#map-scale", "#map-a-name", "#map-b-name", "#map-when"];
+const DRAWN = ["#tails", ...SAID, ...MAP];
 
 /** @type {import("./documents.js").OverTimeDocument | null} */
 let last = null;
 /** @type {import("./documents.js").DeploymentsDocument} */
 let deployed = { deployments: [], all: 0 };
+/** @type {import("./documents.js").TriageFinding[]} */
+let worse = [];
 
 /** @param {boolean} [isLive] what is shown stays until it is answered */
 function show(isLive = false) {
@@ -29,30 +33,42 @@ function show(isLive = false) {
   newestOverview(async (signal) => {
     if (!isLive) {
       fill(find("#coverage"), "asking …");
-      for (const id of LATER) fill(find(id), el("p", { class: "note" }, "asking …"));
+      for (const id of SAID) fill(find(id), el("p", { class: "note" }, "asking …"));
+      isAsked("#tails", ...MAP);
+      worse = [];
     }
-    const grouped = { ...window, by: asked.by, groups: 8 };
-    const [byGroup, releases] = await Promise.all([ask("/api/v1/over-time", grouped, signal), ask("/api/v1/deployments", window, signal)]);
-    last = byGroup;
-    answered(byGroup);
-    deployed = releases;
-    fill(find("#coverage"), covered(byGroup.coverage));
-    tails();
-    await Promise.all([worse(window, signal), rest(window, byGroup, signal)]);
-    await intervals({ ...grouped, step_s: byGroup.step_s }, signal);
+    await Promise.all([findings(window, signal), charts(window, asked.by, signal)]);
   }, (message) => {
     last = null;
     fill(find("#coverage"), el("span", { class: "error" }, message));
     // Nothing of the question before stays below the words of this one.
     for (const place of document.querySelectorAll(DRAWN.join(", "))) fill(/** @type {HTMLElement} */ (place), el("p", { class: "note" }, "not answered"));
+    isTold(...DRAWN);
   });
 }
 
 /** @typedef {{ since: string, until: string, where: string[] }} Asked */
 
-/** @param {Asked} window @param {AbortSignal} signal */
-async function worse(window, signal) {
-  fill(find("#triage"), triageList(await ask("/api/v1/triage", window, signal)));
+/** The first sentence of the page is not asked for last. @param {Asked} window @param {AbortSignal} signal */
+async function findings(window, signal) {
+  const found = await ask("/api/v1/triage", window, signal);
+  fill(find("#triage"), triageList(found));
+  worse = found.findings;
+  tails();
+}
+
+/** @param {Asked} window @param {string} by @param {AbortSignal} signal */
+async function charts(window, by, signal) {
+  const grouped = { ...window, by, groups: 8 };
+  const [byGroup, releases] = await Promise.all([ask("/api/v1/over-time", grouped, signal), ask("/api/v1/deployments", window, signal)]);
+  last = byGroup;
+  answered(byGroup);
+  deployed = releases;
+  fill(find("#coverage"), covered(byGroup.coverage));
+  tails();
+  isTold("#tails");
+  await rest(window, byGroup, signal);
+  await intervals({ ...grouped, step_s: byGroup.step_s }, signal);
 }
 
 /** @param {Asked} window @param {Stretch} stretch that the window was when it was asked @param {AbortSignal} signal */
@@ -60,6 +76,7 @@ async function rest(window, stretch, signal) {
   shares(await ask("/api/v1/spent-over-time", window, signal));
   fill(find("#different"), findingsTable(await ask("/api/v1/different", { ...window, limit: 8 }, signal)));
   if (document.querySelector("#map-left")) await showMap({ ...window, since: stretch.since, until: stretch.until }, signal);
+  isTold(...MAP);
 }
 
 /** How sure the lines are takes longer than the lines, which stay where this is not answered. @param {import("./api.js").Parameters} asked @param {AbortSignal} signal */
@@ -105,7 +122,7 @@ function overSteps(document, begins) {
     range,
     group: "time",
     zoomed,
-    marks: deployed.deployments.map(({ at, cluster, server_release }) => ({ x: seconds(at), label: cluster ? `${server_release} ${cluster}` : server_release })),
+    marks: marks(),
     /** @param {import("../vendor/uPlot.esm.js")} plot */
     under: (plot) => {
       plot.ctx.fillStyle = `${colour("line")}66`;
@@ -115,6 +132,13 @@ function overSteps(document, begins) {
       }
     },
   };
+}
+
+/** Where a release began to run, and where something became worse. */
+function marks() {
+  const releases = deployed.deployments.map(({ at, cluster, server_release }) => ({ x: seconds(at), label: cluster ? `${server_release} ${cluster}` : server_release }));
+  const began = worse.map(({ since, conditions }) => ({ x: seconds(since), label: `worse: ${conditions.map(({ value }) => value).join(", ") || "all requests"}` }));
+  return [...releases, ...began].sort((a, b) => a.x - b.x);
 }
 
 /** Of how many groups the largest are drawn, and what is shaded. @param {import("./documents.js").OverTimeDocument} document @param {number[]} begins @param {boolean} hasBands */
@@ -143,7 +167,8 @@ function telling(document) {
 function tails() {
   if (!last) return;
   const choice = /** @type {HTMLSelectElement} */ (find("#quantile"));
-  const quantile = state().get("quantile") ?? telling(last);
+  const wished = state().get("quantile");
+  const quantile = wished ?? telling(last);
   choice.value = quantile;
   const begins = steps(last);
   const called = (/** @type {any} */ one) => Object.values(one.group).map((value) => value ?? "unknown").join(", ") || "all";
@@ -157,7 +182,8 @@ function tails() {
   }));
   draw(find("#tails"), { ...overSteps(last, begins), lines, y: { told: (us) => ms(us, 0), isLog: true }, height: 260, name: `tail-${quantile}` });
   const hasBands = lines.some(({ band }) => band?.low.some((low, at) => low !== null && band.high[at] !== null));
-  find("#tails").append(el("p", { class: "note" }, drawnOf(last, begins, hasBands)));
+  const instead = wished || quantile === "p95" ? "" : `${quantile}, as most steps have too few requests for p95; `;
+  find("#tails").append(el("p", { class: "note" }, instead + drawnOf(last, begins, hasBands)));
 }
 
 /** @param {import("./documents.js").SpentDocument} spent */
@@ -170,12 +196,17 @@ function shares(spent) {
   const causes = [...CAUSES.keys()].filter((cause) => spent.cause_us[cause]);
   const totals = new Map(causes.map((cause) => [cause, spent.cause_us[cause].reduce((/** @type {number} */ a, /** @type {number} */ b) => a + b, 0)]));
   const sum = [...totals.values()].reduce((a, b) => a + b, 0);
-  const stack = stacked(causes.map((cause) => aligned(spent, spent.cause_us[cause], begins)));
+  const largest = new Set([...totals].sort((a, b) => b[1] - a[1]).slice(0, LARGEST).map(([cause]) => cause));
+  const own = causes.filter((cause) => largest.has(cause));
+  const others = causes.filter((cause) => !largest.has(cause)).map((cause) => aligned(spent, spent.cause_us[cause], begins));
+  const columns = own.map((cause) => ({ label: look(cause).name, colour: colour(`cause-${cause}`), us: aligned(spent, spent.cause_us[cause], begins) }));
+  if (others.length) columns.push({ label: `${others.length} other causes`, colour: colour("quiet"), us: begins.map((_, at) => (others.every((each) => each[at] === null) ? null : others.reduce((all, each) => all + (each[at] ?? 0), 0))) });
+  const stack = stacked(columns.map(({ us }) => us));
   // Drawn from the top of the stack down, so that each covers what is below it.
-  const lines = causes.map((cause, place) => ({ label: look(cause).name, colour: colour(`cause-${cause}`), values: stack[place], drawn: /** @type {const} */ ("area"), width: 0, isGapped: true })).reverse();
+  const lines = columns.map(({ label, colour }, place) => ({ label, colour, values: stack[place], drawn: /** @type {const} */ ("bars"), width: 0, isGapped: true })).reverse();
   draw(find("#shares"), { ...overSteps(spent, begins), lines, y: { told: (share) => `${Math.round(share * 100)} %`, most: 1 }, height: 220, name: "causes" });
   const legend = [...totals].sort((a, b) => b[1] - a[1]).map(([cause, us]) =>
-    el("span", {}, el("i", { class: `cause-${cause}` }), filterLink(`top_cause=${cause}`, look(cause).name), ` ${percent(us / sum)}`));
+    el("span", {}, el("i", { class: largest.has(cause) ? `cause-${cause}` : "other" }), filterLink(`top_cause=${cause}`, look(cause).name), ` ${percent(us / sum)}`));
   find("#shares").querySelector(".u-legend")?.remove();
   find("#shares").append(el("div", { class: "legend" }, ...legend));
 }

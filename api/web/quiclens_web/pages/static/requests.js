@@ -3,7 +3,7 @@
 
 import { ask, newest } from "./api.js";
 import { CAUSES } from "./causes.js";
-import { el, fill, find } from "./dom.js";
+import { el, fill, find, isAsked, isTold } from "./dom.js";
 import { findingsTable } from "./findings.js";
 import { duration, moment, ms, short, whole } from "./format.js";
 import { drawHeat } from "./heat.js";
@@ -12,6 +12,7 @@ import { answered, chosen, covered, wire } from "./window.js";
 
 const newestList = newest();
 const newestBox = newest();
+const DRAWN = ["#heat", "#heat-scale", "#rows", "#slowest-note"];
 
 /** @param {string} id @returns {HTMLInputElement} */
 const input = (id) => find(id);
@@ -25,16 +26,22 @@ function show(isLive = false) {
   input("#each").checked = now.get("each") === "1";
   input("#limit").value = now.get("limit") ?? "20";
   newestList(async (signal) => {
+    if (!isLive) {
+      fill(find("#coverage"), "asking …");
+      isAsked(...DRAWN);
+    }
     const [map, list] = await Promise.all([ask("/api/v1/heat", window, signal), ask("/api/v1/requests", { ...window, ...boxWindow(), where: [...asked.where, ...beneathBox()], min_ms: leastMs(), by: input("#each").checked ? asked.by : "", limit: Math.min(1000, Number(input("#limit").value)) }, signal)]);
     answered(map);
     fill(find("#coverage"), covered(map.coverage));
     fill(find("#heat-scale"), ...(map.requests.length ? drawHeat(find("#heat"), map, box(), select) : []));
     if (!map.requests.length) fill(find("#heat"), el("p", { class: "teach" }, "No request with a duration began in this window. A longer one?"));
     rows(list, input("#each").checked ? asked.by : "");
+    isTold(...DRAWN);
   }, (message) => {
     fill(find("#coverage"), el("span", { class: "error" }, message));
     for (const id of ["#heat", "#rows"]) fill(find(id), el("p", { class: "note" }, "not answered"));
     for (const id of ["#heat-scale", "#slowest-note"]) fill(find(id));
+    isTold(...DRAWN);
   });
   if (!isLive) showBox();
 }
