@@ -141,6 +141,31 @@ def test_the_window_and_the_filter_go_along_from_page_to_page(demo: Served) -> N
     assert parse_qs(urlsplit(one["url"]).query) == parse_qs(query) and urlsplit(one["url"]).path == "/reports"
 
 
+def test_the_line_of_a_filter_is_made_of_conditions(demo: Served) -> None:
+    lines = {
+        "carrier=Halden Mobile status>=500": ["carrier=Halden Mobile", "status>=500"],
+        "duration_us > 1.5 s path~/api/*": ["duration_us>1.5 s", "path~/api/*"],
+        "carrier='Halden Mobile' OR carrier=\"Vale DSL\" status=200": [
+            "carrier=Halden Mobile OR carrier=Vale DSL",
+            "status=200",
+        ],
+        "carrier=a b OR path!~*.jpg": ["carrier=a b OR path!~*.jpg"],
+        "path=/x OR y status<400": ["path=/x OR y", "status<400"],
+        "nothing carrier=x": ["nothing", "carrier=x"],
+    }
+    steps = [
+        step(
+            f"filter-{at}",
+            "/requests",
+            ["#rows"],
+            [["#window [name=where]", "text", line], ["#window [type=submit]", "click"]],
+        )
+        for at, line in enumerate(lines)
+    ]
+    told = [parse_qs(urlsplit(each["url"]).query)["where"] for each in seen(demo, steps)]
+    assert told == list(lines.values())
+
+
 def test_what_was_not_answered_leaves_nothing_of_the_answer_before(demo: Served) -> None:
     do = [["input[name=where]", "text", "carier=x"], [".window [type=submit]", "click"]]
     for path in ("/", "/requests"):

@@ -1,4 +1,7 @@
-"""`--where column(=|!=|>=|<=)value` and `--by column`: names from the catalogue, values as bound parameters.
+"""`--where` and `--by column`: names from the catalogue, values as bound parameters.
+
+    carrier=Halden Mobile    carrier!=    duration_us>=1.5s    response_bytes<1MB    path~/api/*    path!~.jpg
+    top_cause=congestion window    carrier=Halden Mobile OR carrier=Vale DSL
 
 Nothing that a user typed becomes SQL: a column is looked up in the catalogue and the catalogue's own name is written,
 a value travels as a parameter of the column's type.
@@ -10,17 +13,28 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal
 from typing import Any
 
 from quiclens_schema import catalogue
 from quiclens_schema.catalogue import Column
 
+from quiclens_questions.causes import LOOKS
 from quiclens_questions.failure import UsageMistake, usage
 from quiclens_questions.moment import bound, moment
 
-_FORM = re.compile(r"\s*([^\s=!<>]+)\s*(!=|>=|<=|=)(.*)", re.DOTALL)
+_NAME, _OPERATOR = r"[^\s=!<>~]+", r"!=|!~|>=|<=|=|~|>|<"
+_FORM = re.compile(rf"\s*({_NAME})\s*({_OPERATOR})(.*)", re.DOTALL)
+_OR = re.compile(rf" OR (?=({_NAME})\s*(?:{_OPERATOR}))")
 _WRAPPED = re.compile(r"(LowCardinality|Nullable)\((.*)\)")
 _UNSIGNED = re.compile(r"UInt(8|16|32|64)")
+_WITH_UNIT = re.compile(r" *([0-9]{1,20}(?:\.[0-9]{1,9})?) *([A-Za-zµ]{1,3}) *")
+_UNITS = {
+    "us": {"us": 1, "µs": 1, "ms": 1_000, "s": 10**6, "min": 60 * 10**6, "h": 3_600 * 10**6},
+    "B": {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30},
+}
+"""Units that a number may be written with, by the column's own."""
+_CAUSES = {look.name: cause for cause, look in LOOKS.items()} | {cause: cause for cause in LOOKS}
 
 
 @dataclass(frozen=True)
@@ -35,22 +49,51 @@ class Condition:
         name, kind, nullable = f"`{self.column.name}`", plain_type(self.column), is_nullable(self.column)
         if self.value is None:
             return f"{name} IS NULL" if self.operator == "=" else f"{name} IS NOT NULL"
-        comparison = f"{name} {self.operator} {{{parameter}:{kind}}}"
+        operator = {"~": "ILIKE", "!~": "NOT ILIKE"}.get(self.operator, self.operator)
+        comparison = f"{name} {operator} {{{parameter}:{kind}}}"
         # A request whose carrier nobody knows is not of carrier x.
-        return f"({comparison} OR {name} IS NULL)" if nullable and self.operator == "!=" else comparison
+        return f"({comparison} OR {name} IS NULL)" if nullable and self.operator in ("!=", "!~") else comparison
+
+    def parameters(self, parameter: str) -> dict[str, Any]:
+        return {} if self.value is None else {parameter: self.value}
+
+    @property
+    def columns(self) -> frozenset[str]:
+        """Names of what it asks about."""
+        return frozenset({self.column.name})
+
+
+@dataclass(frozen=True)
+class AnyOf:
+    """Comparisons of which one at least holds."""
+
+    conditions: tuple[Condition, ...]
+
+    def sql(self, parameter: str) -> str:
+        return f"({' OR '.join(each.sql(f'{parameter}_{i}') for i, each in enumerate(self.conditions))})"
+
+    def parameters(self, parameter: str) -> dict[str, Any]:
+        own = (each.parameters(f"{parameter}_{i}") for i, each in enumerate(self.conditions))
+        return {name: value for each in own for name, value in each.items()}
+
+    @property
+    def columns(self) -> frozenset[str]:
+        """Names of what they ask about."""
+        return frozenset().union(*(each.columns for each in self.conditions))
 
 
 @dataclass(frozen=True)
 class Where:
     """All conditions of a command, joined by AND."""
 
-    conditions: tuple[Condition, ...] = ()
+    conditions: tuple[Condition | AnyOf, ...] = ()
 
     def sql(self) -> str:
         return "\n".join(f"    AND {condition.sql(f'where_{i}')}" for i, condition in enumerate(self.conditions))
 
     def parameters(self) -> dict[str, Any]:
-        return {f"where_{i}": c.value for i, c in enumerate(self.conditions) if c.value is not None}
+        own = (condition.parameters(f"where_{i}") for i, condition in enumerate(self.conditions))
+        return {name: value for each in own for name, value in each.items()}
 
 
 EVERYTHING = Where()
@@ -59,7 +102,7 @@ EVERYTHING = Where()
 def read(texts: Sequence[str], now: datetime, columns: Mapping[str, Column] | None = None) -> Where:
     """Read every `--where`; a usage mistake when a column is unknown or a value is not of its type."""
     known = request_columns() if columns is None else columns
-    return Where(tuple(_condition(text, now, known) for text in texts))
+    return Where(tuple(_any_of(text, now, known) for text in texts))
 
 
 def by_column(name: str, columns: Mapping[str, Column] | None = None) -> str:
@@ -86,15 +129,36 @@ def is_nullable(column: Column) -> bool:
     return "Nullable(" in column.type
 
 
+def _any_of(text: str, now: datetime, known: Mapping[str, Column]) -> Condition | AnyOf:
+    """One comparison, or several with OR between them: where a column's name and a sign follow it, as no value has."""
+    parts, begins = [], 0
+    for found in _OR.finditer(text):
+        if found[1] in known:
+            parts.append(text[begins : found.start()])
+            begins = found.end()
+    last = _condition(text[begins:], now, known)
+    return AnyOf((*(_condition(part, now, known) for part in parts), last)) if parts else last
+
+
 def _condition(text: str, now: datetime, known: Mapping[str, Column]) -> Condition:
     match = _FORM.fullmatch(text)
     if match is None:
-        forms = "write column=value, column!=value, column>=value or column<=value"
+        forms = "write a column, one of = != >= <= > < ~ !~, and a value, as in duration_us>=1s or path~/api/*"
         raise usage(f"--where {text!r} is no comparison", forms)
     column, operator, value = _column(match[1], known, "--where"), match[2], match[3]
     if value == "" and is_nullable(column) and operator in ("=", "!="):
         return Condition(column, operator, None)
+    if operator in ("~", "!~"):
+        return Condition(column, operator, _pattern(column, value))
     return Condition(column, operator, _value(column, value, now))
+
+
+def _pattern(column: Column, text: str) -> str:
+    """For ILIKE: `*` is any text; without one, it is what the value has somewhere."""
+    if plain_type(column) != "String" or not text:
+        raise _bad(column, text, "a part of a text, with * for any; numbers and times have = != >= <= > <")
+    escaped = re.sub(r"[\\%_]", r"\\\g<0>", text)
+    return escaped.replace("*", "%") if "*" in text else f"%{escaped}%"
 
 
 def _column(name: str, known: Mapping[str, Column], option: str) -> Column:
@@ -107,6 +171,8 @@ def _column(name: str, known: Mapping[str, Column], option: str) -> Column:
 
 def _value(column: Column, text: str, now: datetime) -> Any:
     kind = plain_type(column)
+    if column.name == "top_cause":
+        return _cause(column, text)
     if kind == "String":
         return text
     if match := _UNSIGNED.fullmatch(kind):
@@ -124,10 +190,30 @@ def _value(column: Column, text: str, now: datetime) -> Any:
 
 
 def _unsigned(column: Column, text: str, bits: int) -> int:
-    digits = text.strip(" ")
+    digits = _in_own_unit(column, text) or text.strip(" ")
     if not re.fullmatch(r"[0-9]{1,20}", digits) or int(digits) >= 1 << bits:
-        raise _bad(column, text, f"a whole number below 2^{bits}")
+        units = _UNITS.get(column.unit or "", {})
+        with_unit = f", or a number with {', '.join(units)}" if units else ""
+        raise _bad(column, text, f"a whole number below 2^{bits}{with_unit}")
     return int(digits)
+
+
+def _in_own_unit(column: Column, text: str) -> str:
+    """`1.5s` of a column in us as `1500000`; empty where it has no such unit, or is no whole number of the column's."""
+    match = _WITH_UNIT.fullmatch(text)
+    factor = _UNITS.get(column.unit or "", {}).get(match[2]) if match else None
+    if match is None or factor is None:
+        return ""
+    value = Decimal(match[1]) * factor
+    return f"{value:.0f}" if value == value.to_integral_value() else ""
+
+
+def _cause(column: Column, text: str) -> str:
+    """A cause by its name in the store, or by that which every screen shows."""
+    found = _CAUSES.get(text.strip().lower())
+    if found is None:
+        raise _bad(column, text, f"one of {', '.join(look.name for look in LOOKS.values())}")
+    return found
 
 
 def _number(column: Column, text: str) -> float:

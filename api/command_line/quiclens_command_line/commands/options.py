@@ -28,8 +28,9 @@ WhereTexts = Annotated[
     typer.Option(
         "--where",
         metavar="COLUMN=VALUE",
-        help="Only requests where this holds; also !=, >=, <= (in quotes, for the shell); repeat to narrow. "
-        "An empty value means unknown.",
+        help="Only requests where this holds; also != >= <= > < and ~ !~ with a pattern, such as path~/api/* (in "
+        "quotes, for the shell). Numbers may have a unit (duration_us>=1.5s). 'a=1 OR a=2' is one condition; repeat "
+        "the option to narrow. An empty value means unknown.",
         autocompletion=offered_conditions,
     ),
 ]

@@ -95,17 +95,28 @@ export function wire(show) {
 
 /** Conditions of one line: values may hold blanks, or stand in quotes, as those must that hold another condition. @param {string} text */
 export function conditionsOf(text) {
-  const next = /[a-z_0-9]+\s*(?:!=|>=|<=|=)/.source;
-  const found = [...text.trim().matchAll(new RegExp(`(${next})\\s*(?:"([^"]*)"|'([^']*)'|(.*?))(?=\\s+${next}|\\s*$)`, "g"))];
-  const before = text.trim().slice(0, found[0]?.index ?? text.length).trim();
-  return [...(before ? [before] : []), ...found.map(([, name, double, single, plain]) => name.replace(/\s+/g, "") + (double ?? single ?? plain))];
+  const next = /[a-z_0-9]+\s*(?:!=|!~|>=|<=|=|~|>|<)/.source;
+  const line = text.trim();
+  const found = [...line.matchAll(new RegExp(`(${next})\\s*(?:"([^"]*)"|'([^']*)'|(.*?))(?=\\s+(?:OR\\s+)?${next}|\\s*$)`, "g"))];
+  const before = line.slice(0, found[0]?.index ?? text.length).trim();
+  const conditions = before ? [before] : [];
+  let ended = 0;
+  for (const match of found) {
+    const [whole, name, double, single, plain] = match;
+    const told = name.replace(/\s+/g, "") + (double ?? single ?? plain);
+    // With OR between them they are one condition.
+    if (ended && line.slice(ended, match.index).trim() === "OR") conditions.push(`${conditions.pop()} OR ${told}`);
+    else conditions.push(told);
+    ended = match.index + whole.length;
+  }
+  return conditions;
 }
 
 /** The line of which conditions are made: what is empty, or holds blanks, quotes or signs, stands in quotes. @param {string[]} conditions */
 export function lineOf(conditions) {
   return conditions.map((text) => {
-    const parts = text.match(/^([a-z_0-9]+)(!=|>=|<=|=)(.*)$/s);
-    if (!parts || !/^$|[\s"'=<>!]/.test(parts[3])) return text;
+    const parts = text.match(/^([a-z_0-9]+)(!=|!~|>=|<=|=|~|>|<)(.*)$/s);
+    if (!parts || !/^$|[\s"'=<>!~]/.test(parts[3])) return text;
     const quote = parts[3].includes('"') ? "'" : '"';
     return `${parts[1]}${parts[2]}${quote}${parts[3]}${quote}`;
   }).join(" ");
