@@ -1,4 +1,4 @@
--- One row is one request that has this external id, slowest first.
+-- One row is one request that has this external id: those with a trace first, which can be explained, the slowest of them first.
 SELECT
     /* columns of ExplainedRequest */
 FROM requests
@@ -10,6 +10,7 @@ WHERE (started_hour, request_id) IN (
     WHERE external_id = {name:String}
 )
 ORDER BY
+    coverage = 'none',
     duration_us DESC NULLS LAST,
     request_id
 LIMIT {limit:UInt32}

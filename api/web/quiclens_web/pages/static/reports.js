@@ -12,16 +12,18 @@ const newestReport = newest();
 const NAMES = ["name", "since", "until", "by", "between", "base", "split", "without", "of", "time_zone", "where"];
 /** @param {string} name */
 const field = (name) => /** @type {HTMLInputElement} */ (/** @type {HTMLFormElement} */ (find("#window")).elements.namedItem(name));
-// What only some reports know: the others do not show it.
-/** @type {Record<string, string[]>} */
-const OF = { without: ["tail"], between: ["compare"], base: ["compare"], split: ["compare"], of: ["rtt"], time_zone: (field("time_zone").dataset.of ?? "").split(" ") };
+/** Whether this report takes an option; those that only some take say which. @param {string} option @param {string} report */
+const takes = (option, report) => {
+  const of = field(option).parentElement?.dataset.of;
+  return of === undefined || of.split(" ").includes(report);
+};
 
 function show() {
   const now = state();
   for (const name of NAMES) if (now.has(name)) field(name).value = name === "where" ? lineOf(now.getAll(name).flatMap(conditionsOf)) : now.get(name) ?? "";
   choose();
   const name = field("name").value;
-  const fields = NAMES.slice(1).map((each) => [each, (OF[each] ?? [name]).includes(name) ? field(each).value : ""]);
+  const fields = NAMES.slice(1).map((each) => [each, takes(each, name) ? field(each).value : ""]);
   const asked = { ...Object.fromEntries(fields), where: conditionsOf(field("where").value) };
   newestReport(async (signal) => {
     fill(find("#report"), el("p", { class: "note" }, "asking …"));
@@ -32,7 +34,7 @@ function show() {
 }
 
 function choose() {
-  for (const [name, of] of Object.entries(OF)) /** @type {HTMLElement} */ (field(name).parentElement).hidden = !of.includes(field("name").value);
+  for (const each of NAMES) /** @type {HTMLElement} */ (field(each).parentElement).hidden = !takes(each, field("name").value);
 }
 
 /** The picture, which is a file of its own too. @param {string} src @param {string} name */
