@@ -470,12 +470,14 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         return {**injected, "stream_id": scenario.stream_id, **summary.as_json()}
 
     from quiclens_lab.demo_incident import with_incident
+    from quiclens_lab.operations.command import operations_of_demo
     from quiclens_lab.population import population
 
     plans = with_incident(population(options.connections, options.seed), options.seed)
-    return make_folder(
+    traffic = make_folder(
         plans, options.out, options.client_traces, options.jobs, with_h2_lines=True, progress=progress.show
-    ).as_json()
+    )
+    return {**traffic.as_json(), "operations_files": operations_of_demo(options.out, options.seed)}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -16,6 +16,7 @@ from quiclens_lab.traces import write_traces
 
 H2_SHARE = 8  # one HTTP/2 line beside so many of HTTP/3, at most one a connection
 ACCESS_LOG = "access.jsonl"
+OPERATIONS_FOLDER = "operations"
 
 
 @dataclass(frozen=True)
@@ -93,6 +94,7 @@ def _mapped(
 def prepare_folder(folder: Path, replace_old: bool) -> None:
     """Make the folder; traces of an earlier run in it are only removed when that was asked for."""
     old = [*folder.glob("server/*.qlog"), *folder.glob("client/*.qlog"), *folder.glob(ACCESS_LOG)]
+    old += folder.glob(f"{OPERATIONS_FOLDER}/*/*.sqlog")
     if old and not replace_old:
         raise LabError(f"{folder} already holds {len(old)} files of an earlier run; --replace removes them")
     for each in old:

@@ -60,8 +60,9 @@ class DemoPlaces:
         return self.traffic / "access.jsonl"
 
     @property
-    def logs(self) -> Path:
-        return self.traffic / "server"
+    def logs(self) -> list[Path]:
+        """Of the servers' connections, and of what hosts and apps log beside them."""
+        return [self.traffic / "server", self.traffic / "operations"]
 
 
 def clear(places: DemoPlaces) -> None:

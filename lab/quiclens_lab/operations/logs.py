@@ -35,12 +35,12 @@ class Log:
         """One event, `at_us` after the scenario's start."""
         self._records.append((at_us, event, data))
 
-    def text(self) -> str:
-        """The whole file, its records in the order of their times."""
+    def text(self, start_us: int = START_US) -> str:
+        """The whole file, its records in the order of their times; the scenario starts at this moment."""
         trace = {"vantage_point": {"type": self.vantage}, "common_fields": {"group_id": self.name, **self.fields}}
         header = {"file_schema": "urn:ietf:params:qlog:file:sequential", "trace": trace}
         ordered = sorted(self._records, key=lambda record: record[0])
-        records = [{"time": (START_US + at_us) / 1000, "name": event, "data": data} for at_us, event, data in ordered]
+        records = [{"time": (start_us + at_us) / 1000, "name": event, "data": data} for at_us, event, data in ordered]
         return "".join(f"\x1e{json.dumps(record)}\n" for record in (header, *records))
 
     @property
@@ -68,12 +68,16 @@ class MadeScenario:
     truth: Fields
     lines: Sequence[Line] = ()
 
-    def write(self, folder: Path, access_log: str) -> Fields:
-        """Write the logs below the folder, an access log where there is one; the document that says what is there."""
+    def write_logs(self, folder: Path, start_us: int = START_US) -> None:
+        """Write the logs below the folder."""
         for log in self.logs:
             target = folder / log.file
             target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(log.text(), encoding="utf-8")
+            target.write_text(log.text(start_us), encoding="utf-8")
+
+    def write(self, folder: Path, access_log: str) -> Fields:
+        """Write the logs, and an access log where there is one; the document that says what is there."""
+        self.write_logs(folder)
         if self.lines:
             write_access_log(self.lines, folder / access_log)
         events = sum(log.events for log in self.logs)

@@ -61,7 +61,7 @@ def demo(
     say(f"simulating {connections} connections …")
     steps: dict[str, Any] = {"simulate": simulate(places, connections, seed)}
     with opened(places.store_url, create=True) as store:
-        steps["load"] = load_into(store, [places.logs], [places.access_log])
+        steps["load"] = load_into(store, places.logs, [places.access_log])
         _show(as_json, "1. Loaded", load_view(steps["load"]))
         worse = what_is_worse(store)
         steps["triage"] = worse
