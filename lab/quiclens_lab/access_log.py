@@ -16,6 +16,7 @@ from quiclens_lab.draws import between, digest, fraction, skewed, whole
 from quiclens_lab.plan import DIMENSIONS, ConnectionPlan, RequestPlan
 from quiclens_lab.server_application import Exchange
 
+USERS_OF_A_PLACE = 60
 H2_LOSSY_SHARE = 0.3  # of the lines over HTTP/2, packets were lost and not repaired when they were written
 
 Line = dict[str, Any]
@@ -101,7 +102,18 @@ def _exchange_fields(plan: ConnectionPlan, request: RequestPlan) -> Line:
 
 
 def _client_fields(plan: ConnectionPlan) -> Line:
-    return {name: getattr(plan.dimensions, name) for name in ("client_network", *DIMENSIONS)}
+    of_client = {name: getattr(plan.dimensions, name) for name in ("client_network", *DIMENSIONS)}
+    return {**of_client, **_user_fields(plan)}
+
+
+def _user_fields(plan: ConnectionPlan) -> Line:
+    """Who it is: one of some users of a carrier in a city, half of them in each arm of an experiment that changes
+    nothing (an A/A test)."""
+    place = plan.dimensions
+    if not place.city:
+        return {}
+    user = whole(1, USERS_OF_A_PLACE, plan.seed, "user")
+    return {"user_hash": digest(user, place.carrier, place.city, size=8).hex(), "arm": "ab"[user % 2]}
 
 
 def write_access_log(lines: Iterable[Line], target: Path) -> int:

@@ -130,6 +130,8 @@ def _next(
     yield Text(f"  {quiclens} report rtt --by carrier {store}")
     yield Text(f"  {quiclens} report rtt --of requests --by protocol {store}")
     yield Text(f"  {quiclens} report loss {store}")
+    yield Text(f"  {quiclens} report compare {store}     an A/A test: no difference is there to be found")
+    yield Text(f"  {quiclens} report misrouted {store}     also restarts, races, closes, handshake, goodput")
     if worth is not None:
         yield Text(f"  {quiclens} explain {worth['request_id']} --events 100 {store}")
     yield Text("\nyour own logs:", style="dim")
