@@ -26,6 +26,10 @@ _NAMES = {
     "sessions_all_quic": "sessions all over QUIC",
     "sessions_mixed": "sessions mixed",
     "sessions_without_quic": "sessions without QUIC",
+    "mixed_began_over_tcp": "  mixed: began over TCP, and stayed with QUIC",
+    "mixed_fell_back": "  mixed: fell back to TCP",
+    "mixed_back_and_forth": "  mixed: went back and forth",
+    "left_quic_after_failure": "  mixed: left QUIC after a failure",
     "users": "users, against the plan",
 }
 
@@ -151,4 +155,8 @@ def _cell(row: Row, name: str, units: dict[str, str]) -> str | Text:
         return with_interval(value, row[name + "_low"], row[name + "_high"], unit=units[name])
     if name == "samples":
         return samples(value)
+    if name == "figure":
+        return Text(_words(value))
+    if name == "note":
+        return Text(value or "")
     return Text(f"{value:,}" if isinstance(value, int | float) else shown(value))
