@@ -21,7 +21,6 @@ EMPTY = {
 NULL = {
     "tail_latency: QUIC and TCP by ${by}": {"tcp_p95": "no carrier has 20 requests over TCP"},
     "tail_latency: Worst cells": {"p99": "no cell has 100 requests"},
-    "transport_health: Connections by ${by}": {"rtt_mean_p95": "no carrier has 20 connections"},
 }
 # Not by time: how the tables are kept, not what is in them.
 WHOLE = {"pipeline: Dropped days", "pipeline: Disk", "pipeline: Rejects"}
@@ -76,10 +75,13 @@ def test_the_audit_finds_the_event_that_every_trace_of_the_day_before_lacks(demo
     before = day_before(demo)
     by_title = {asked.title: asked for asked in QUERIES if asked.page == "pipeline"}
     (sums,) = run(demo, by_title["Audit of a sample"], before).dicts()
-    assert sums["traces_with_gaps"] == sums["missing"] == sums["audited"] == 72
+    # Some of hosts and apps have fewer than four events, and lack none.
+    of_day = f"FROM events WHERE trace_day = '{demo.window.since:%Y-%m-%d}' GROUP BY trace_id HAVING max(seq) >= 3"
+    lacking = demo.store.query(f"SELECT count() FROM (SELECT trace_id {of_day})").one()[0]
+    assert sums["audited"] == 200 > sums["traces_with_gaps"] == sums["missing"] > 100
     assert {row["missing"] for row in run(demo, by_title["Gaps"], before).dicts()} == {1}
     (day,) = run(demo, by_title["Events by day"], before).dicts()
-    assert day["events_missing"] == 72
+    assert day["events_missing"] == lacking
 
 
 def day_before(demo: Demo) -> Window:

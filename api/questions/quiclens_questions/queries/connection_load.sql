@@ -1,6 +1,7 @@
--- One row is one group: its new connections, for how many they stand, the most within one second; and of the buckets that
--- the stretch is cut into, from its beginning, the sum of squares, and the last one's. A connection begins before its
--- first request, so that it may begin before the stretch does: it counts in the first bucket.
+-- One row is one group: its new connections, those whose log has packets (a host's own or an app's has none), for how many
+-- they stand, the most within one second; and of the buckets that the stretch is cut into, from its beginning, the sum of
+-- squares, and the last one's. A connection begins before its first request, so that it may begin before the stretch does: it
+-- counts in the first bucket.
 SELECT
     by_values,
     sum(rows_of) AS samples,
@@ -24,7 +25,7 @@ FROM
             count() AS rows_of_second,
             sum(connection_weight) AS of_second
         FROM (/* chosen_connections.sql */)
-        WHERE started_at IS NOT NULL
+        WHERE started_at IS NOT NULL AND packets > 0
         GROUP BY
             by_values,
             second
