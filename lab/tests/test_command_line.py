@@ -17,7 +17,8 @@ def test_demo_prints_one_document_with_its_counts(tmp_path: Path, capsys: pytest
     assert main(["demo", "--out", str(tmp_path), "--connections", "4", "--jobs", "1"]) == 0
     printed = capsys.readouterr()
     document = json.loads(printed.out)
-    assert set(document) == {"connections", "requests", "events", "files", "seconds"}
+    assert set(document) == {"connections", "requests", "events", "files", "seconds", "operations_files"}
+    assert document["operations_files"] == len([*(tmp_path / "operations").rglob("*.sqlog")]) > 100
     assert document["requests"] == len((tmp_path / "access.jsonl").read_text().splitlines())
     assert printed.err == ""
 
