@@ -474,10 +474,10 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     from quiclens_lab.population import population
 
     plans = with_incident(population(options.connections, options.seed), options.seed)
-    traffic = make_folder(
+    summary = make_folder(
         plans, options.out, options.client_traces, options.jobs, with_h2_lines=True, progress=progress.show
     )
-    return {**traffic.as_json(), "operations_files": operations_of_demo(options.out, options.seed)}
+    return {**summary.as_json(), "operations_files": operations_of_demo(options.out, options.seed)}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
