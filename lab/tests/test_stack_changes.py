@@ -62,7 +62,7 @@ def test_what_is_found_where_nothing_changed_is_missed() -> None:
 def test_a_change_that_does_not_fit_the_source_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "some.go").write_text("twice twice")
     change = PlantedChange("x", "some.go", "twice", "once", ("clean",), ("pto",), "slower")
-    with pytest.raises(LabError, match="'twice' 2 times"):
+    with pytest.raises(LabError, match="plant 'x': its text stands 2 times in some"):
         stacks._build_one(change, tmp_path, tmp_path / "planted.mod", tmp_path / "built")
 
 

@@ -10,7 +10,7 @@ import time
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from quiclens_lab.errors import LabError
 from quiclens_lab.fuzzing import command, engine, seeds, words
@@ -19,6 +19,19 @@ from quiclens_lab.machine import commit, machine
 from quiclens_lab.progress import say
 
 PLANTS = command.FUZZ / "plants.toml"
+
+
+class Replacement(Protocol):
+    """In `file`, `old`, which stands there once, becomes `new`."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def file(self) -> str: ...
+    @property
+    def old(self) -> str: ...
+    @property
+    def new(self) -> str: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +106,8 @@ def copy_tree(tree: Path) -> None:
             shutil.copyfile(source, target)
 
 
-def plant_in(tree: Path, plant: Plant) -> None:
-    """Plant one bug; LabError when its text is not there, or more than once."""
+def plant_in(tree: Path, plant: Replacement) -> None:
+    """Plant one change; LabError when its text is not there, or more than once."""
     path = tree / plant.file
     text = path.read_text() if path.exists() else ""
     if text.count(plant.old) != 1:

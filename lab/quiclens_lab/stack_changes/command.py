@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
@@ -116,7 +116,8 @@ def stack_changes(
     with TemporaryDirectory(prefix="quiclens-quic-go-") as made:
         newest = build_version(NEWEST, Path(made))
         planted = build_planted(changes, Path(made))
-        others = [build_version(version, Path(made)) for version in VERSIONS] if versions else []
+        others = [(version, build_version(version, Path(made))) for version in VERSIONS] if versions else []
+        upgrades = [(f"{a} → {b}", old, new) for (a, old), (b, new) in pairwise([*others, (NEWEST, newest)])]
         wanted = [
             *(
                 Comparison(change.name, run, newest, new, change.scenarios, (change.script,))
@@ -128,8 +129,8 @@ def stack_changes(
                 for run in range(nothing)
             ),
             *(
-                Comparison(_two(before, after), run, old, new, MIXED, ("constant",))
-                for (before, old), (after, new) in _successive([*others, newest] if others else [])
+                Comparison(name, run, old, new, MIXED, ("constant",))
+                for name, old, new in upgrades
                 for run in range(runs)
             ),
         ]
@@ -151,19 +152,8 @@ def stack_changes(
     )
     if nothing:
         _judge_nothing(judgement, by_name["nothing"])
-    judgement.found["versions"] = [
-        _judge_versions(judgement, name, rows) for name, rows in by_name.items() if "→" in name
-    ]
+    judgement.found["versions"] = [_judge_versions(judgement, name, by_name[name]) for name, _, _ in upgrades]
     return judgement.document(keep)
-
-
-def _two(before: str, after: str) -> str:
-    return f"{before} → {after}"
-
-
-def _successive(built: Sequence[QuicGo]) -> Iterable[tuple[tuple[str, QuicGo], tuple[str, QuicGo]]]:
-    named = list(zip((*VERSIONS, NEWEST), built, strict=True)) if built else []
-    return pairwise(named)
 
 
 def _all(wanted: Sequence[Comparison], kept: RunLines[StackCompared], jobs: int) -> list[StackCompared]:
@@ -196,6 +186,13 @@ def _judge_change(judgement: Judgement, change: PlantedChange, rows: Sequence[St
         "found": round(found, 4),
         "right": round(right, 4),
         "explained": round(explained, 4),
+        **_said(rows),
+    }
+
+
+def _said(rows: Sequence[StackCompared]) -> Mapping[str, Any]:
+    """How often each verdict was given, and each cause was the one that changed most."""
+    return {
         "verdicts": dict(Counter(each.verdict for each in rows)),
         "causes": dict(Counter(_most(each) for each in rows)),
     }
@@ -236,8 +233,7 @@ def _judge_versions(judgement: Judgement, name: str, rows: Sequence[StackCompare
     return {
         "versions": name,
         "p95": round(p95, 4),
-        "verdicts": dict(Counter(each.verdict for each in rows)),
-        "causes": dict(Counter(_most(each) for each in rows)),
+        **_said(rows),
     }
 
 

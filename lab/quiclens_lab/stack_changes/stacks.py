@@ -12,6 +12,7 @@ from typing import Literal
 from pydantic import TypeAdapter
 
 from quiclens_lab.errors import CannotTryError, LabError
+from quiclens_lab.fuzzing.plants import plant_in
 from quiclens_lab.machine import LAB
 
 QUICGO = LAB / "quicgo"
@@ -96,9 +97,7 @@ def build_planted(changes: Sequence[PlantedChange], into: Path) -> list[QuicGo]:
 def _build_one(change: PlantedChange, copy: Path, module: Path, binary: Path) -> QuicGo:
     place = copy / change.file
     text = place.read_text()
-    if text.count(change.old) != 1:
-        raise LabError(f"{change.name}: {change.file} has {change.old!r} {text.count(change.old)} times")
-    place.write_text(text.replace(change.old, change.new))
+    plant_in(copy, change)
     _run(["go", "test", "-c", "-modfile", str(module), "-o", str(binary), "."], QUICGO)
     place.write_text(text)
     return QuicGo(binary)

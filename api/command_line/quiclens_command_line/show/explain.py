@@ -13,7 +13,7 @@ from rich.text import Text
 from quiclens_command_line.show.bars import StackedBar, fill
 from quiclens_command_line.show.event_rows import event_rows
 from quiclens_command_line.show.stretches import episode_rows, marks
-from quiclens_command_line.show.tables import ANY_WIDTH, of_printable
+from quiclens_command_line.show.tables import ANY_WIDTH, in_one_line, of_printable
 from quiclens_questions.advice import ADVICE, worth_advice
 from quiclens_questions.causes import look
 from quiclens_questions.documents import Siblings
@@ -106,7 +106,7 @@ def _siblings(siblings: Siblings | None) -> Iterator[RenderableType]:
         table.add_row(swatch, look(cause["cause"]).name, share(cause["share"] or 0, 1), Text(between, style="dim"))
     yield table
     for request_id in siblings["examples"]:
-        yield Text(f"for instance: quiclens explain {request_id}", style="dim", no_wrap=True, overflow="ignore")
+        yield in_one_line(f"for instance: quiclens explain {request_id}")
 
 
 def _title(found: Explanation) -> Text:

@@ -23,6 +23,11 @@ ANY_WIDTH = 100_000
 _EDGE = "  "  # of what a card has no room for beside its name
 
 
+def in_one_line(text: str) -> Text:
+    """To be copied, as a command is: one line, however narrow the terminal is."""
+    return Text(text, style="dim", no_wrap=True, overflow="ignore")
+
+
 class FittedTable(Table):
     """A table of which nothing is cut, however wide the terminal is.
 

@@ -7,7 +7,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from quiclens_command_line.show.slow import coverage_line
-from quiclens_command_line.show.tables import of_printable
+from quiclens_command_line.show.tables import in_one_line, of_printable
 from quiclens_questions.documents import TriageDocument
 from quiclens_questions.moment import whole_seconds
 from quiclens_questions.triage_words import clock, filters
@@ -25,15 +25,10 @@ def triage_view(document: TriageDocument) -> Iterator[RenderableType]:
     for finding in document["findings"]:
         yield Text(finding["sentence"], style="bold")
         conditions = " ".join(f"--where {quote(text)}" for text in filters(finding))
-        yield _command(f"quiclens slow --since {whole_seconds(finding['since'])} {conditions}".rstrip())
+        yield in_one_line(f"  quiclens slow --since {whole_seconds(finding['since'])} {conditions}".rstrip())
         for each in finding["examples"]:
-            yield _command(f"quiclens explain {quote(each['request_id'])}   # {duration(each['duration_us'])}")
+            yield in_one_line(f"  quiclens explain {quote(each['request_id'])}   # {duration(each['duration_us'])}")
         yield Text()
     before = f"{document['before_since']:%Y-%m-%d %H:%M}"
     yield Text(f"{document['tested']:,} comparisons with the time since {before}", style="dim")
     yield coverage_line(document["coverage"])
-
-
-def _command(text: str) -> Text:
-    """To be copied: in one line, however narrow the terminal is."""
-    return Text(f"  {text}", style="dim", no_wrap=True, overflow="ignore")

@@ -34,8 +34,6 @@ _OLD_S = 3600
 """A store whose newest request is older is told as one that nothing comes into."""
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, route_class=StrictRoute)
-_OF_SOME = ("between", "base", "split", "without", "of", "time_zone")
-"""Options that only some reports take: the others do not show them."""
 
 App = Annotated[QuestionRunner, Depends(asking)]
 _GROUPINGS = ("carrier", "region", "city", "country", "pop", "cluster", "server", "server_release",
@@ -71,7 +69,11 @@ def reports(app: App, name: str = "tail", since: str = "", until: str = "") -> R
         until=until,
         causes=list(REMOVABLE),
         columns=sorted({name for kind in REPORTS.values() for name in kind.groups_of()}),
-        of={option: [each for each, kind in REPORTS.items() if option in kind.takes] for option in _OF_SOME},
+        # Of what only some reports take, which: the others do not show it.
+        of={
+            option: [each for each, kind in REPORTS.items() if option in kind.takes]
+            for option in frozenset().union(*(kind.takes for kind in REPORTS.values()))
+        },
     )
 
 

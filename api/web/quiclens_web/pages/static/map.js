@@ -22,6 +22,9 @@ const again = () => redraw().catch((/** @type {Error} */ error) => {
   if (error.name !== "AbortError") fill(find("#map-scale"), el("p", { class: "error" }, error.message));
 });
 
+/** The filter whose carriers can be chosen. */
+let offered = "";
+
 /**
  * @param {{since: string, until: string, where: string[]}} window
  * @param {AbortSignal} signal
@@ -31,13 +34,17 @@ export async function showMap(window, signal) {
   const slider = /** @type {HTMLInputElement} */ (find("#map-time"));
   const [figure, day, hour, zone] = ["#map-figure", "#map-day", "#map-hour", "#map-zone"].map((id) => /** @type {HTMLSelectElement} */ (find(id)));
   const isFirst = !left.options.length;
-  const tails = await ask("/api/v1/reports/tail", { by: "carrier", ...window }, signal);
-  const names = tails.rows.map((/** @type {any[]} */ row) => row[0]).filter(Boolean);
-  for (const [place, select] of [left, right].entries()) {
-    // Whoever is chosen stays, where the filter leaves them any requests.
-    const kept = isFirst ? undefined : ["", ...names].find((name) => name === select.value);
-    fill(select, el("option", { value: "" }, "all carriers"), ...names.map((/** @type {string} */ name) => el("option", {}, name)));
-    select.value = kept ?? names[place] ?? "";
+  const filter = JSON.stringify(window.where);
+  if (filter !== offered) { // not each time that a live page asks again
+    const tails = await ask("/api/v1/reports/tail", { by: "carrier", ...window }, signal);
+    const names = tails.rows.map((/** @type {any[]} */ row) => row[0]).filter(Boolean);
+    for (const [place, select] of [left, right].entries()) {
+      // Whoever is chosen stays, where the filter leaves them any requests.
+      const kept = isFirst ? undefined : ["", ...names].find((name) => name === select.value);
+      fill(select, el("option", { value: "" }, "all carriers"), ...names.map((/** @type {string} */ name) => el("option", {}, name)));
+      select.value = kept ?? names[place] ?? "";
+    }
+    offered = filter;
   }
   if (isFirst) {
     for (const select of [left, right]) select.addEventListener("change", again);

@@ -196,7 +196,8 @@ function shares(spent) {
   const causes = [...CAUSES.keys()].filter((cause) => spent.cause_us[cause]);
   const totals = new Map(causes.map((cause) => [cause, spent.cause_us[cause].reduce((/** @type {number} */ a, /** @type {number} */ b) => a + b, 0)]));
   const sum = [...totals.values()].reduce((a, b) => a + b, 0);
-  const largest = new Set([...totals].sort((a, b) => b[1] - a[1]).slice(0, LARGEST).map(([cause]) => cause));
+  const ranked = [...totals].sort((a, b) => b[1] - a[1]);
+  const largest = new Set(ranked.slice(0, LARGEST).map(([cause]) => cause));
   const own = causes.filter((cause) => largest.has(cause));
   const others = causes.filter((cause) => !largest.has(cause)).map((cause) => aligned(spent, spent.cause_us[cause], begins));
   const columns = own.map((cause) => ({ label: look(cause).name, colour: colour(`cause-${cause}`), us: aligned(spent, spent.cause_us[cause], begins) }));
@@ -205,7 +206,7 @@ function shares(spent) {
   // Drawn from the top of the stack down, so that each covers what is below it.
   const lines = columns.map(({ label, colour }, place) => ({ label, colour, values: stack[place], drawn: /** @type {const} */ ("bars"), width: 0, isGapped: true })).reverse();
   draw(find("#shares"), { ...overSteps(spent, begins), lines, y: { told: (share) => `${Math.round(share * 100)} %`, most: 1 }, height: 220, name: "causes" });
-  const legend = [...totals].sort((a, b) => b[1] - a[1]).map(([cause, us]) =>
+  const legend = ranked.map(([cause, us]) =>
     el("span", {}, el("i", { class: largest.has(cause) ? `cause-${cause}` : "other" }), filterLink(`top_cause=${cause}`, look(cause).name), ` ${percent(us / sum)}`));
   find("#shares").querySelector(".u-legend")?.remove();
   find("#shares").append(el("div", { class: "legend" }, ...legend));
