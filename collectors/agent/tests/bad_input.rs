@@ -392,23 +392,26 @@ fn no_log_costs_more_memory_than_a_process_may_have() {
     let spaces = |_| format!("{{\"time\":1,\"name\":\"a:b\",{}\"data\":{{}}}}\n", " ".repeat(4_000_000));
     let frames = |_| stream(1).replace("[{", &format!("[{}{{", "{},".repeat(1_300_000)));
     let row = |number: usize| format!("{number:016x}\t0\t0\tclock_anchor\t1700000000000000, host, 1, server\n");
-    for (name, file, most_rejected, reason) in [
-        ("rejects.qlog", lines(HEADER, 1_000_000, &|_| "x\n".to_owned()), 1_000_000, "not_json"),
-        ("header.qlog", lines(&long, 1000, &group), 745, "too_many_connections"),
-        ("connections.log", lines("", 100_000, &row), 67_232, "too_many_connections"),
-        ("streams.qlog", lines(HEADER, 100_000, &stream), 90_000, "too_many_requests"),
-        ("keys.qlog", lines(HEADER, 50, &named(3 << 20)), 0, ""),
-        ("spaces.qlog", lines(HEADER, 100, &spaces), 0, ""),
-        ("frames.qlog", lines(HEADER, 1, &frames), 1, "too_many_frames"),
-        ("windows.qlog", windows(9_000, 100_000, true), 0, ""),
-        ("no_acks.qlog", windows(9_000, 100_000, false), 0, ""),
-        ("losses.qlog", losses(100_000), 0, ""),
-        ("groups.qlog", groups(60_000, 1, 4), 108_928, "too_many_connections"),
-        ("requests.qlog", groups(20, 9_000, 1), 30_000, "too_many_requests"),
+    let (connections, requests, state) = ("too_many_connections", "too_many_requests", "too_much_state");
+    for (name, file, wanted) in [
+        ("rejects.qlog", lines(HEADER, 1_000_000, &|_| "x\n".to_owned()), &[("not_json", 1_000_000)][..]),
+        ("header.qlog", lines(&long, 1000, &group), &[(connections, 745)]),
+        ("connections.log", lines("", 100_000, &row), &[(connections, 67_232)]),
+        ("streams.qlog", lines(HEADER, 100_000, &stream), &[(requests, 90_000)]),
+        ("keys.qlog", lines(HEADER, 50, &named(3 << 20)), &[]),
+        ("spaces.qlog", lines(HEADER, 100, &spaces), &[]),
+        ("frames.qlog", lines(HEADER, 1, &frames), &[("too_many_frames", 1)]),
+        ("windows.qlog", windows(9_000, 100_000, true), &[]),
+        ("no_acks.qlog", windows(9_000, 100_000, false), &[]),
+        ("losses.qlog", losses(100_000), &[]),
+        ("groups.qlog", groups(60_000, 1, 4), &[(connections, 108_928), (state, 98_304)]),
+        ("requests.qlog", groups(20, 9_000, 1), &[(state, 66_164)]),
+        ("connections_and_requests.qlog", groups(30_000, 5, 4), &[(connections, 155_000), (state, 342_240)]),
+        ("answers.qlog", groups(6_000, 25, 4), &[(state, 476_806)]),
     ] {
         let path = scratch(name, file.as_bytes());
         let seen = load(&path);
-        let wanted = if reason.is_empty() { reasons(&[]) } else { reasons(&[(reason, most_rejected)]) };
+        let wanted = reasons(wanted);
         assert_eq!(seen.rejected, wanted, "{name}");
         assert!(seen.peak_kib < MOST_KIB, "{name}: {} KiB", seen.peak_kib);
         let peak_kib = follow(&path);

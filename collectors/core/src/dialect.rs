@@ -2,13 +2,14 @@
 
 use crate::catalogue::{SchemaError, SchemaFault};
 use crate::reader::number::Places;
+use get_size2::GetSize;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// How a stack reports lost packets.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, GetSize)]
 #[serde(rename_all = "lowercase")]
 pub enum LossReporting {
     /// One event a packet.

@@ -1,6 +1,7 @@
 //! One trace event: typed columns, frames as arrays, whatever is left as raw JSON, and the shape that puts it together again.
 
 use crate::header::TimeFormat;
+use get_size2::GetSize;
 use serde::{Deserialize, Serialize};
 use std::cell::Cell;
 
@@ -296,7 +297,7 @@ pub enum Kind {
 }
 
 /// Why data waits: `$BlockedReason` of draft-ietf-quic-qlog-quic-events-13.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, GetSize)]
 #[expect(missing_docs, reason = "the draft's words")]
 pub enum BlockedReason {
     Scheduling,

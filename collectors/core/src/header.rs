@@ -9,7 +9,9 @@ use crate::record::columns::{Nullable, TableColumn, Text};
 use serde_json::{Map, Value, json};
 
 /// Who logged.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize, get_size2::GetSize,
+)]
 #[expect(missing_docs, reason = "qlog's words")]
 pub enum Vantage {
     Server,

@@ -50,8 +50,12 @@ pub const HEADER_COPIES: usize = 256 << 20;
 /// Requests of one connection that are open at once.
 pub const OPEN_REQUESTS: usize = 10_000;
 
-/// Requests of all connections of one trace that are open at once.
-pub const OPEN_REQUESTS_OF_ALL: usize = 150_000;
+/// Bytes of memory that the states of all open connections of one trace take, about. A busy connection takes some ten
+/// thousand.
+pub const STATE_BYTES: usize = 124 << 20;
+
+/// As much of it as those may take that have begun; the rest is for those that begin.
+pub const STATE_TO_GROW: usize = STATE_BYTES / 16 * 15;
 
 /// Requests of all connections of one trace that have ended and linger, since their last HTTP frames may still come.
 pub const LINGERING_OF_ALL: usize = 25_000;
@@ -256,11 +260,11 @@ pub const TABLE: [Limit; 52] = [
         "the record is stored as an event; the request has no row",
     ),
     limit(
-        "open requests of all connections of a trace",
-        OPEN_REQUESTS_OF_ALL as u64,
-        "requests",
-        Reject(Skip::TooManyRequests),
-        "likewise",
+        "memory of all open connections of a trace",
+        STATE_BYTES as u64,
+        "B",
+        Reject(Skip::TooMuchState),
+        "a connection may take as much as is free: beyond it its records are stored as events, and nothing is made of them",
     ),
     limit(
         "requests of all connections of a trace that have ended, and whose last frames may still come",

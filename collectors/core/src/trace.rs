@@ -5,7 +5,6 @@ use crate::client::{Edge, KnownClient};
 use crate::crossed::Bound;
 use crate::dialect::Units;
 use crate::event::{Event, Kind, Number, Word};
-use crate::fold::requests::RequestsHeld;
 use crate::fold::{Fold, Trace};
 use crate::header::{DIMENSIONS, Header, Vantage, normal_id};
 use crate::limits;
@@ -32,6 +31,7 @@ mod open;
 mod order;
 mod saved;
 mod silence;
+mod state_size;
 mod timeline;
 
 use clock::{Clock, ClockReading, RecordOrder};
@@ -39,6 +39,7 @@ pub use identity::Earlier;
 use identity::Identity;
 use open::{Connection, Open, Told};
 pub use saved::{Saved, SavedConnection};
+use state_size::StateSize;
 use timeline::{TraceTimeline, Unplaced};
 
 /// Something that could not become a row.
@@ -91,8 +92,10 @@ pub struct TraceReader<'c> {
     writers: HashMap<String, (RecordOrder, bool)>,
     /// Bytes of records that wait for older ones.
     held_bytes: usize,
-    /// Requests of all connections.
-    requests: RequestsHeld,
+    /// Requests of all connections that have ended, and wait for their last HTTP frames.
+    lingering: usize,
+    /// Memory that the states of all connections take, as each was counted last.
+    state_bytes: usize,
     /// What the header says of each connection that met this server.
     facts: Option<(Option<String>, Arc<Row<Connections>>)>,
 }
@@ -120,7 +123,8 @@ impl<'c> TraceReader<'c> {
             harms_before: 0,
             writers: HashMap::new(),
             held_bytes: 0,
-            requests: RequestsHeld::default(),
+            lingering: 0,
+            state_bytes: 0,
             facts: None,
             header,
             file: file.to_owned(),
@@ -359,7 +363,7 @@ impl<'c> TraceReader<'c> {
         self.let_requests_go(tables);
         let slot = match self.open.find(self.event.str(self.event.group)) {
             Some(slot) => slot,
-            None if self.open.count() >= self.most_connections() => {
+            None if self.open.count() >= self.most_connections() || self.state_bytes >= limits::STATE_BYTES => {
                 let reject = beyond(Skip::TooManyConnections, self.place, raw);
                 tables.reject(&self.source(), &reject, &self.file, "", None);
                 return;
@@ -367,6 +371,9 @@ impl<'c> TraceReader<'c> {
             None => self.begin(raw, tables),
         };
         self.harms_before = self.harms;
+        // Each may take as much as is free, so that a few large ones leave as much as each has for those that come after
+        // them (Choudhury and Hahne, Dynamic Queue Length Thresholds, 1998).
+        let free = limits::STATE_TO_GROW.saturating_sub(self.state_bytes);
         let Some(connection) = self.open.get_mut(slot) else { return };
         let event = &mut self.event;
         connection.heard_s = self.now_s;
@@ -400,17 +407,20 @@ impl<'c> TraceReader<'c> {
             connection.order.get_or_insert_default();
         }
         let told = Told { raw, place: self.place, at_ns, is_step };
-        let before = connection.held_bytes();
-        let elsewhere = self.requests.without(connection.fold.requests_held());
-        connection.fold.note_requests_elsewhere(elsewhere.open);
+        let (held, lingering, size) = (connection.held_bytes(), connection.fold.lingering(), connection.size.bytes());
+        connection.fold.is_full = size > free;
         connection.fold(event, told, tables, &self.file);
-        self.held_bytes = (self.held_bytes + connection.held_bytes()).saturating_sub(before);
+        self.held_bytes = (self.held_bytes + connection.held_bytes()).saturating_sub(held);
         if self.held_bytes > limits::HELD_BYTES {
             Bound::HeldBytes.cross();
             self.held_bytes = self.held_bytes.saturating_sub(connection.held_bytes());
             connection.fold_all(tables, &self.file, event.seq);
         }
-        self.requests = elsewhere.and(connection.fold.requests_held());
+        self.lingering = (self.lingering + connection.fold.lingering()).saturating_sub(lingering);
+        if connection.size.read(raw.len()) {
+            connection.size.count(connection.state_bytes());
+            self.state_bytes = (self.state_bytes + connection.size.bytes()).saturating_sub(size);
+        }
         event.time_us = told_us;
         if let Some(edge) = &tables.edge {
             let trace = &connection.fold.trace;
@@ -517,6 +527,7 @@ impl<'c> TraceReader<'c> {
             is_harmed: false,
             harms_before: self.harms_before,
             values_unread: 0,
+            size: StateSize::default(),
         })
     }
 
@@ -588,31 +599,34 @@ impl<'c> TraceReader<'c> {
     fn fold_all(&mut self, tables: &mut Tables) {
         if std::mem::take(&mut self.held_bytes) > 0 {
             self.open.all_mut().for_each(|connection| connection.fold_all(tables, &self.file, connection.seq));
-            self.count_requests();
+            self.count_lingering();
         }
     }
 
-    fn count_requests(&mut self) {
-        let of_all = self.open.all_mut().map(|connection| connection.fold.requests_held());
-        self.requests = of_all.fold(RequestsHeld::default(), RequestsHeld::and);
+    fn count_lingering(&mut self) {
+        self.lingering = self.open.all_mut().map(|connection| connection.fold.lingering()).sum();
     }
 
     /// Lingering requests of silent connections take memory: if there are too many, all of them become rows.
     fn let_requests_go(&mut self, tables: &mut Tables) {
-        if self.requests.lingering > limits::LINGERING_OF_ALL {
+        if self.lingering > limits::LINGERING_OF_ALL {
             for connection in self.open.all_mut() {
-                connection.is_dirty |= connection.fold.requests_held().lingering > 0;
+                connection.is_dirty |= connection.fold.lingering() > 0;
                 connection.fold.let_all_go();
+                self.state_bytes = self.state_bytes.saturating_sub(connection.size.bytes());
+                connection.size.count(connection.state_bytes());
+                self.state_bytes += connection.size.bytes();
                 connection.give(tables, At::Between, connection.seq);
             }
-            self.count_requests();
+            self.count_lingering();
         }
     }
 
     /// The last rows of a connection; `declared` is the id that the header gives it.
     fn end(&mut self, mut connection: Connection, declared: Option<&str>, complete: bool, tables: &mut Tables) {
         self.held_bytes = self.held_bytes.saturating_sub(connection.held_bytes());
-        self.requests = self.requests.without(connection.fold.requests_held());
+        self.lingering = self.lingering.saturating_sub(connection.fold.lingering());
+        self.state_bytes = self.state_bytes.saturating_sub(connection.size.bytes());
         connection.fold_all(tables, &self.file, connection.seq);
         connection.fold.finish();
         connection.give(tables, At::End, connection.seq);
@@ -638,6 +652,11 @@ impl<'c> TraceReader<'c> {
     pub fn release(&mut self) {
         self.event = Event::default();
         self.reader.release();
+    }
+
+    /// Bytes of memory that the states of its connections take, as they were counted last.
+    pub fn state_bytes(&self) -> usize {
+        self.state_bytes
     }
 
     /// Ends the connections of a shared trace that are over: closed and silent for `closed_s`, or silent for `idle_s`.

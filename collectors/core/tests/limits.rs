@@ -21,7 +21,7 @@ use quiclens_core::record::columns::{connections, rejects, streams};
 use quiclens_core::record::rows::{Cell, Row};
 use quiclens_core::tables::Tables;
 use quiclens_core::trace::{Reject, TraceReader};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::Path;
 use std::sync::LazyLock;
@@ -229,31 +229,59 @@ fn a_connection_has_so_many_open_requests() {
     assert_eq!(beyond.rejects[0].whole(rejects::SEQ), OPEN_REQUESTS as u64);
 }
 
-#[test]
-fn the_connections_of_a_trace_have_so_many_open_requests() {
-    let of_one = OPEN_REQUESTS_OF_ALL / 20;
-    let open = |connection: usize, from: usize, count: usize| {
-        let frame = |number| format!(r#"{{"frame_type":"stream","stream_id":{},"offset":0,"length":10}}"#, number * 4);
-        let frames: Vec<String> = (from..from + count).map(frame).collect();
+/// Connections in rounds: in a round a record of each brings so many requests, in the next it answers them, and so on.
+fn rounds(connections: usize, requests: usize, rounds: usize) -> impl Iterator<Item = String> {
+    let record = move |round: usize, connection: usize| {
+        let frame = |number: usize| {
+            let id = (round / 2 * requests + number) * 4;
+            format!(r#"{{"frame_type":"stream","stream_id":{id},"offset":0,"length":10}}"#)
+        };
+        let frames: Vec<String> = (0..requests).map(frame).collect();
         let group = format!(r#""group_id":"{connection:016x}","data":"#);
-        packet("received", from, "", &frames.join(",")).replacen(r#""data":"#, &group, 1)
+        let kind = if round.is_multiple_of(2) { "received" } else { "sent" };
+        packet(kind, round, "", &frames.join(",")).replacen(r#""data":"#, &group, 1)
     };
-    let at_it = (0..20).flat_map(|connection| (0..of_one).step_by(750).map(move |from| open(connection, from, 750)));
-    let at_it: Vec<String> = at_it.collect();
-    let found = tables(HEADER, at_it.clone());
-    assert_eq!((found.streams.len(), found.rejects.len()), (OPEN_REQUESTS_OF_ALL, 0));
-    let found = tables(HEADER, at_it.into_iter().chain((0..3).map(|connection| open(connection, of_one, 2))));
-    rejected(&found, Skip::TooManyRequests, 3);
-    assert_eq!(found.streams.len(), OPEN_REQUESTS_OF_ALL);
+    (0..rounds).flat_map(move |round| (0..connections).map(move |connection| record(round, connection)))
+}
+
+/// What becomes of records of connections that are too large together; the trace's last figure of them.
+fn read_all(records: impl Iterator<Item = String>) -> (Tables, usize) {
+    let header = Header::sequential(HEADER.as_bytes(), Framing::NdJson).unwrap();
+    let (mut trace, mut found) = (TraceReader::new(&CATALOGUE, header, "file"), Tables::default());
+    for (place, record) in records.enumerate() {
+        trace.stand(place as u64 + 1);
+        trace.push_whole(record.as_bytes(), &mut found).unwrap();
+    }
+    let state = trace.state_bytes();
+    trace.finish(true, &mut found);
+    (found, state)
+}
+
+#[test]
+fn the_connections_of_a_trace_take_so_much_memory() {
+    let (found, state) = read_all(rounds(20_000, 1, 4));
+    assert!(state < STATE_BYTES, "{state}");
+    assert_eq!((found.rejects.len(), found.connections.len()), (0, 20_000));
+    // Few that are large leave room for others.
+    let (found, state) = read_all(rounds(30, 40, 200).chain(rounds(2_030, 1, 1).skip(30)));
+    assert!(state < STATE_BYTES * 5 / 4, "{state}");
+    assert_eq!(found.connections.len(), 2_030);
+    let reasons: BTreeSet<&str> = found.rejected.keys().copied().collect();
+    assert_eq!(reasons, BTreeSet::from([Skip::TooMuchState.name()]));
     let harmed = found.connections.iter().filter(|row| complete(row) == Some(false)).count();
-    assert_eq!((found.connections.len(), harmed), (20, 3));
+    assert!((1..=30).contains(&harmed), "{harmed}");
+    // Many: those that begin last are not taken.
+    let (found, state) = read_all(rounds(30_000, 6, 3));
+    assert!(state < STATE_BYTES * 3 / 2, "{state}");
+    let reasons: BTreeSet<&str> = found.rejected.keys().copied().collect();
+    assert_eq!(reasons, BTreeSet::from([Skip::TooManyConnections.name(), Skip::TooMuchState.name()]));
 }
 
 /// Connections one after another, each of whose requests is answered, acknowledged and over.
 #[test]
 fn requests_that_have_ended_are_none_that_are_open() {
     const EACH: usize = 10;
-    let connections = (OPEN_REQUESTS_OF_ALL + LINGERING_OF_ALL) / EACH + 1000;
+    let connections = 18_500;
     let of = |connection: usize, number: usize, kind: &str, frames: &[String]| {
         let group = format!(r#""group_id":"{connection:016x}","data":"#);
         packet(kind, number, "", &frames.join(",")).replacen(r#""data":"#, &group, 1)

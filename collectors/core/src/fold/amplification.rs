@@ -2,10 +2,11 @@
 
 use crate::event::{Event, Number, Word};
 use crate::fold::moment::Moment;
+use get_size2::GetSize;
 use serde::{Deserialize, Serialize};
 
 /// Bytes received and sent before validation.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, GetSize)]
 pub struct Amplification {
     received: u64,
     sent: u64,

@@ -3,11 +3,12 @@
 
 use crate::fold::cause::{Cause, Interval};
 use crate::fold::moment::Moment;
+use get_size2::GetSize;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 /// A time without room in window or credit.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, GetSize)]
 pub struct Blocked {
     /// What had no room.
     pub cause: Cause,
@@ -33,7 +34,7 @@ impl Blocked {
 }
 
 /// Times for which it is not decided yet whether data waited, in order of their ends.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, GetSize)]
 pub struct Undecided(VecDeque<Blocked>);
 
 impl Undecided {

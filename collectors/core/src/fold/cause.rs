@@ -2,10 +2,11 @@
 
 use crate::record::columns::streams::{self, Streams};
 use crate::record::columns::{TableColumn, Whole};
+use get_size2::GetSize;
 use serde::{Deserialize, Serialize};
 
 /// Why a request waited.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, GetSize)]
 #[repr(u8)]
 #[expect(missing_docs, reason = "schema/README.md says what each is")]
 pub enum Cause {
@@ -93,7 +94,7 @@ impl Cause {
 }
 
 /// A set of causes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, GetSize)]
 pub struct Causes(u32);
 
 impl Causes {
@@ -109,7 +110,7 @@ impl Causes {
 }
 
 /// A stretch of time in which a condition held.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, GetSize)]
 pub struct Interval {
     /// The condition.
     pub cause: Cause,

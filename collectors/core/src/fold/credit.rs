@@ -4,6 +4,7 @@ use crate::crossed::Bound;
 use crate::fold::moment::Moment;
 use crate::fold::recovery::packets::Chunk;
 use crate::limits::OTHER_STREAMS;
+use get_size2::GetSize;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -15,10 +16,10 @@ const STATED: u8 = 16;
 /// 19.12 and 19.13). If an application may queue only as much as there is credit for, the log shows this wait in no
 /// other way. The last two are kept, boxed, as most senders never send such a frame: records of one instant may stand in
 /// any order, and one wait begins in the instant in which the one before ends.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, GetSize)]
 pub struct ToldWaits(Option<Box<ToldWait>>);
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, GetSize)]
 struct ToldWait {
     limit: u64,
     since_us: i64,
@@ -64,7 +65,7 @@ impl ToldWaits {
 }
 
 /// The peer's credit for the connection.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, GetSize)]
 pub struct Credit {
     /// MAX_DATA of the peer.
     limit: Option<u64>,
@@ -189,7 +190,7 @@ impl Credit {
 }
 
 /// The peer's credit for one stream.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, GetSize)]
 pub struct StreamCredit {
     limit: Option<u64>,
     blocked_since: Option<Moment>,

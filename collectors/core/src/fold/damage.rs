@@ -1,5 +1,6 @@
 //! Damage of a log: records that are missing or out of order, counted by kind.
 
+use get_size2::GetSize;
 use serde::{Deserialize, Serialize};
 
 /// Kinds of damage, in the order of [`NAMES`].
@@ -31,7 +32,7 @@ pub const NAMES: [&str; 6] = [
 ];
 
 /// How often each kind of damage was met; most logs have none.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, GetSize)]
 pub struct Damage(Option<Box<[u32; NAMES.len()]>>);
 
 impl Damage {

@@ -5,11 +5,12 @@ use crate::crossed::Bound;
 use crate::fold::recovery::SpaceId;
 use crate::fold::recovery::packets::Sent;
 use crate::limits::DEPARTURES;
+use get_size2::GetSize;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
 /// What a packet of ours carries, beside stream data.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, GetSize)]
 #[expect(clippy::struct_excessive_bools, reason = "a set")]
 pub struct Frames {
     /// It elicits an acknowledgement (RFC 9002, 2).
@@ -25,7 +26,7 @@ pub struct Frames {
 }
 
 /// A packet of ours.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, GetSize)]
 pub struct Departure {
     /// Its number space.
     pub space_id: SpaceId,
@@ -87,10 +88,10 @@ pub type AcknowledgedRange = (SpaceId, (u64, u64));
 
 /// The packets that are sent at the current time, and the ranges that they acknowledge of packets that may have no
 /// record.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, GetSize)]
 pub struct Departures(Option<Box<Going>>);
 
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, GetSize)]
 struct Going {
     list: Vec<Departure>,
     acknowledged: Vec<AcknowledgedRange>,

@@ -4,12 +4,13 @@
 use crate::fold::recovery::packets::Chunk;
 use crate::fold::requests::ranges::Ranges;
 use crate::fold::window::paths::InstantTraffic;
+use get_size2::GetSize;
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// What happened at the current time.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, GetSize)]
 pub struct Instant {
     /// New data went out, and not as a probe.
     has_news: bool,
@@ -126,7 +127,7 @@ impl Instant {
 }
 
 /// Ids in the order in which they came, each once.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, GetSize)]
 pub struct Ids {
     list: Vec<u64>,
     /// The same ids, if they are too many for a linear search.
@@ -166,7 +167,7 @@ impl Ids {
 }
 
 /// The two streams that sent last before the current time. For any stream, at least one of them is another stream.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, GetSize)]
 pub struct LastSenders(Option<Box<[LastSent; 2]>>);
 
 /// When a stream sent last, and which.

@@ -172,6 +172,7 @@ impl Fold {
             now_us: self.close.since_us().unwrap_or(self.now.us),
             rtt_us: self.recovery.rtt().round_trip().known_us().unwrap_or(0),
             probe_timeout_us: self.recovery.rtt().probe_timeout_us().unwrap_or(INITIAL_RTT_US),
+            max_ack_delay_us: self.recovery.max_ack_delay().us(),
             hole: last.and_then(|last| self.recovery.missing_after(last, is_server)),
             shared: self.attribution.shared(),
         });

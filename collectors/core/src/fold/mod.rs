@@ -49,6 +49,7 @@ use crate::record::columns::streams::Streams;
 use crate::record::rows::Row;
 use connection::capability::{Seen, Sight};
 use episode::Episode;
+use get_size2::GetSize;
 use moment::Moment;
 use recovery::clock_check::Overdue;
 use recovery::period::PeriodOver;
@@ -59,14 +60,14 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// Rules that made a row; a higher one replaces all rows of a lower one.
-pub const ANALYSIS_VERSION: u64 = 5;
+pub const ANALYSIS_VERSION: u64 = 6;
 
 /// Two records at most this far apart belong to one turn of the stack's event loop: an ACK and the packets that it
 /// releases (quic_trace.md 1.5: the slowest turn of the published rows takes 405 us).
 pub const TURN_US: i64 = 1000;
 
 /// What the fold must know of a trace before its first event.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, GetSize)]
 pub struct Trace {
     /// Its connection.
     pub connection_id: String,
@@ -84,6 +85,7 @@ pub struct Trace {
     pub frameless: bool,
     /// Columns of `connections` that the header decides.
     #[serde(skip)]
+    #[get_size(ignore)]
     pub facts: Arc<Row<Connections>>,
     /// Server, for the aliases.
     pub server: Option<String>,
@@ -99,7 +101,7 @@ pub struct Output {
 }
 
 /// State of one connection's fold.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, GetSize)]
 pub struct Fold {
     /// The trace.
     pub trace: Trace,
@@ -135,10 +137,14 @@ pub struct Fold {
     close: connection::Close,
     /// Rows to take.
     #[serde(skip)]
+    #[get_size(ignore)]
     pub output: Output,
     /// The limit that the newest event exceeds.
     #[serde(skip)]
     pub beyond: Option<Skip>,
+    /// It may take no more memory: its events are counted, and change nothing else.
+    #[serde(skip)]
+    pub is_full: bool,
 }
 
 impl Fold {
@@ -163,19 +169,14 @@ impl Fold {
         self.attribution.steps() + self.recovery.steps() + self.requests.steps()
     }
 
-    /// Requests that take memory.
-    pub fn requests_held(&self) -> requests::RequestsHeld {
-        self.requests.held()
+    /// How many requests have ended, and wait for their last HTTP frames.
+    pub fn lingering(&self) -> usize {
+        self.requests.lingering()
     }
 
     /// Requests that have ended become rows, even if their last HTTP frames may still come.
     pub fn let_all_go(&mut self) {
         self.let_go_until(i64::MAX);
-    }
-
-    /// So many are open on other connections of the trace.
-    pub fn note_requests_elsewhere(&mut self, requests: usize) {
-        self.requests.note_elsewhere(requests);
     }
 
     /// Events folded.
@@ -230,6 +231,10 @@ impl Fold {
         self.latest_us = self.latest_us.max(event.time_us);
         self.newest_seq = self.newest_seq.max(event.seq);
         self.events += 1;
+        if self.is_full {
+            self.beyond = Some(Skip::TooMuchState);
+            return;
+        }
         match event.kind {
             Kind::PacketSent => self.packet_sent(event),
             Kind::PacketReceived => self.packet_received(event),

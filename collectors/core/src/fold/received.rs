@@ -8,6 +8,7 @@ use crate::fold::cause::{Cause, Interval};
 use crate::fold::connection::capability::Sight;
 use crate::fold::episode::Episode;
 use crate::fold::moment::Moment;
+use crate::fold::recovery::ack_delay::DEFAULT_MAX_ACK_DELAY_US;
 use crate::fold::recovery::holes::Hole;
 use crate::fold::recovery::packets::{Acknowledged, Chunk, Sent};
 use crate::fold::recovery::probe::Answered;
@@ -16,9 +17,6 @@ use crate::fold::requests::arrivals::SilenceThreshold;
 use crate::fold::requests::losses::{Detection, Repair};
 use crate::fold::requests::stream::RequestEnd;
 use crate::header::Vantage;
-
-/// Default of max_ack_delay (RFC 9000, 18.2): an acknowledgement delay above it is not believed (RFC 9002, 5.3).
-const MAX_ACK_DELAY_US: u64 = 25_000;
 
 /// The packet in which a chunk of the peer's came; both fields are `None` if it is imputed.
 #[derive(Clone, Copy, Debug, Default)]
@@ -73,10 +71,10 @@ impl Fold {
         match event.bytes(frame.frame_type) {
             b"ack" | b"ack_ecn" | b"ack_mp" | b"path_ack" => {
                 // quic-go omits a delay of 0. A delay that could not be parsed counts as the longest one.
-                let is_unread = frame.is_unread(FrameNumber::AckDelayUs);
-                let otherwise = if is_unread { MAX_ACK_DELAY_US } else { 0 };
-                let delay = frame.get(FrameNumber::AckDelayUs).unwrap_or(otherwise);
-                self.recovery.held_back(delay.min(MAX_ACK_DELAY_US).cast_signed(), delay.cast_signed(), event.time_us);
+                let most_us = self.recovery.max_ack_delay().us();
+                let otherwise_us = if frame.is_unread(FrameNumber::AckDelayUs) { most_us } else { 0 };
+                let told_us = frame.get(FrameNumber::AckDelayUs).map_or(otherwise_us, u64::cast_signed);
+                self.recovery.held_back(told_us, event.time_us);
                 self.acknowledged(event, ranges);
             }
             b"stream" => {
@@ -114,11 +112,12 @@ impl Fold {
         if !self.open(chunk.stream_id) {
             return;
         }
-        // A peer with a full window sends once per round trip, which may have grown, and after our acknowledgement.
+        // A peer with a full window sends once per round trip, which may have grown, and after our acknowledgement,
+        // which few stacks hold back for longer than the default.
         let rtt_us = self.recovery.rtt().round_trip().known_us().filter(|_| !is_server);
         let silence = rtt_us.map(|rtt_us| SilenceThreshold {
             since_us: self.credit.given_us(),
-            longest_us: rtt_us.saturating_mul(2).saturating_add(MAX_ACK_DELAY_US.cast_signed()),
+            longest_us: rtt_us.saturating_mul(2).saturating_add(DEFAULT_MAX_ACK_DELAY_US),
         });
         let sent = self.traffic.stream_bytes_sent();
         self.seen.note_if(is_server && chunk.from == 0, Sight::Requests);

@@ -102,7 +102,8 @@ impl Fold {
         }
     }
 
-    /// Transport parameters of the peer give the initial credit (RFC 9000, 18.2).
+    /// Transport parameters of the peer give the initial credit, and how long it may hold acknowledgements back (RFC 9000,
+    /// 18.2).
     pub(super) fn parameters(&mut self, event: &Event) {
         if event.word(Word::Owner) != "remote" {
             return;
@@ -110,6 +111,9 @@ impl Fold {
         let value = |key: &str| event.leftover(key).and_then(|text| text.trim_matches('"').parse::<u64>().ok());
         if let Some(limit) = value("initial_max_data") {
             self.connection_credit(limit);
+        }
+        if let Some(ms) = value("max_ack_delay") {
+            self.recovery.state_max_ack_delay(ms);
         }
         // Requests run on client-initiated streams: "local" for a client that receives, "remote" for a server.
         let key =

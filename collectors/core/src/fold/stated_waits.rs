@@ -4,10 +4,11 @@
 use crate::event::{BlockedReason, BlockedUpdate};
 use crate::fold::cause::Cause;
 use crate::fold::moment::Moment;
+use get_size2::GetSize;
 use serde::{Deserialize, Serialize};
 
 /// Data waits, as the log states.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, GetSize)]
 pub struct StatedWait {
     /// From then on.
     pub since: Moment,
@@ -16,7 +17,7 @@ pub struct StatedWait {
 }
 
 /// Of the connection or of one stream.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, GetSize)]
 pub struct StatedWaits(Option<StatedWait>);
 
 impl BlockedReason {

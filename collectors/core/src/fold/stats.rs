@@ -1,9 +1,10 @@
 //! Running figures of a sample: count, extremes, mean and deviation (Welford 1962).
 
+use get_size2::GetSize;
 use serde::{Deserialize, Serialize};
 
 /// Figures of the values seen so far.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, GetSize)]
 pub struct Stats {
     count: u64,
     min: u64,

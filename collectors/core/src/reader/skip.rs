@@ -4,7 +4,9 @@ use crate::reader::json::JsonFault;
 
 /// A reason of `schema/catalogue/rejects.toml`. Each is a metric label, so renaming one is a breaking
 /// change; spools and checkpoints hold its place in this list, so a new one comes last.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize, get_size2::GetSize,
+)]
 #[expect(missing_docs, reason = "the catalogue says what each is")]
 pub enum Skip {
     EmptyFile,
@@ -34,11 +36,12 @@ pub enum Skip {
     TooManyConnections,
     TooManyRequests,
     TooManyPaths,
+    TooMuchState,
 }
 
 impl Skip {
     /// All of them, in the catalogue's order.
-    pub const ALL: [Self; 27] = [
+    pub const ALL: [Self; 28] = [
         Self::EmptyFile,
         Self::Unreadable,
         Self::NotAFile,
@@ -59,6 +62,7 @@ impl Skip {
         Self::TooManyConnections,
         Self::TooManyRequests,
         Self::TooManyPaths,
+        Self::TooMuchState,
         Self::NotARecord,
         Self::NoName,
         Self::NoTime,
@@ -91,6 +95,7 @@ impl Skip {
             Self::TooManyConnections => "too_many_connections",
             Self::TooManyRequests => "too_many_requests",
             Self::TooManyPaths => "too_many_paths",
+            Self::TooMuchState => "too_much_state",
             Self::NotARecord => "not_a_record",
             Self::NoName => "no_name",
             Self::NoTime => "no_time",

@@ -11,7 +11,9 @@ use crate::tables::Tables;
 use crate::trace::clock::Clock;
 use crate::trace::order::{HeldRecord, Order};
 use crate::trace::silence::{Silence, Verdict};
+use crate::trace::state_size::StateSize;
 use crate::trace::{Reject, beyond};
+use get_size2::GetSize;
 use std::collections::HashMap;
 
 /// A record as it stands in the file.
@@ -63,9 +65,15 @@ pub(super) struct Connection {
     pub harms_before: u64,
     /// Values that their column cannot hold.
     pub values_unread: u64,
+    pub size: StateSize,
 }
 
 impl Connection {
+    /// Bytes of memory that its state takes; records that wait are not among them.
+    pub fn state_bytes(&self) -> usize {
+        size_of::<Self>() + self.fold.get_heap_size() + size_of_val(&self.client)
+    }
+
     /// Folds an event, at once or, if records of the connection are held, in the order of their times.
     pub fn fold(&mut self, event: &Event, told: Told<'_>, tables: &mut Tables, file: &str) {
         let Told { raw, place, at_ns, is_step } = told;

@@ -37,8 +37,11 @@ impl HeldRecord {
 #[derive(Default)]
 pub(super) struct Order {
     newest_ns: i64,
-    /// By time, then as they came.
-    held: BTreeMap<(i64, u64), HeldRecord>,
+    /// By time, then by their number in the connection. Rows say their number themselves, so that two may have the same
+    /// one: then as they came.
+    held: BTreeMap<(i64, u64, u64), HeldRecord>,
+    /// Records that came.
+    came: u64,
     bytes: usize,
 }
 
@@ -47,9 +50,8 @@ impl Order {
     pub fn hold(&mut self, at_ns: i64, held: HeldRecord) {
         self.newest_ns = self.newest_ns.max(at_ns);
         self.bytes += held.bytes();
-        if let Some(known) = self.held.insert((at_ns, held.event.seq), held) {
-            self.bytes -= known.bytes();
-        }
+        self.came += 1;
+        self.held.insert((at_ns, held.event.seq, self.came), held);
     }
 
     /// The next record whose turn has come.
@@ -102,6 +104,17 @@ mod tests {
         }
         assert_eq!(times(|| order.next()), [(3 * ms, 1), (4 * ms, 4), (5 * ms, 0), (5 * ms, 2)]);
         assert_eq!(times(|| order.next_of_all()), [(30 * ms, 3)]);
+    }
+
+    #[test]
+    fn no_record_takes_the_place_of_another_with_the_same_time_and_number() {
+        let mut order = Order::default();
+        for (seq, place) in [(4, 10), (4, 20), (3, 30)] {
+            order.hold(0, HeldRecord { place, ..held(0, seq) });
+        }
+        let bytes = order.bytes();
+        let places: Vec<u64> = std::iter::from_fn(|| order.next_of_all()).map(|held| held.place).collect();
+        assert_eq!((places, bytes, order.bytes()), (vec![30, 10, 20], 3 * size_of::<Event>(), 0));
     }
 
     #[test]

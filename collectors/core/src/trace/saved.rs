@@ -2,6 +2,7 @@
 
 use super::clock::Clock;
 use super::identity::Identity;
+use super::state_size::StateSize;
 use super::timeline::TraceTimeline;
 use super::{Connection, Stashed, TraceReader};
 use crate::catalogue::Catalogue;
@@ -142,8 +143,8 @@ impl<'c> TraceReader<'c> {
             trace_id: fold.trace.trace_id.clone(),
             trace_day: fold.trace.trace_day,
         };
-        self.requests = self.requests.and(fold.requests_held());
-        self.open.put(Connection {
+        self.lingering += fold.lingering();
+        let mut connection = Connection {
             group: saved.group.into_owned(),
             number,
             key,
@@ -165,7 +166,11 @@ impl<'c> TraceReader<'c> {
             is_harmed: saved.is_harmed,
             harms_before: saved.harms_before,
             values_unread: saved.values_unread,
-        });
+            size: StateSize::default(),
+        };
+        connection.size.count(connection.state_bytes());
+        self.state_bytes += connection.size.bytes();
+        self.open.put(connection);
     }
 }
 

@@ -8,11 +8,12 @@
 use crate::fold::attribution::sweep::{DOUBT, LASTING, LOSS, bit};
 use crate::fold::cause::{CAUSES, Cause, Interval};
 use crate::limits::UNDECIDED;
+use get_size2::GetSize;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 /// Conditions that hold at one time, as bits.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, GetSize)]
 pub struct Together {
     /// All.
     pub all: u32,
@@ -80,14 +81,14 @@ const SETS: usize = 256;
 const DOUBTS: usize = 4096;
 
 /// From its start to that of the next one the same conditions hold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, GetSize)]
 struct ConditionRun {
     start_us: i64,
     /// Which, by their place in `sets`.
     set: u32,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, GetSize)]
 struct Block {
     runs: Vec<ConditionRun>,
     /// How long each set held before it.
@@ -105,7 +106,7 @@ impl Block {
 }
 
 /// Conditions of a connection up to `until_us`; no condition that is added later begins before that.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, GetSize)]
 pub struct History {
     sets: Vec<Together>,
     blocks: VecDeque<Block>,

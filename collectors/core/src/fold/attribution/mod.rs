@@ -17,10 +17,11 @@ use crate::fold::cause::Interval;
 use crate::fold::requests::stream::Stream;
 use crate::header::Vantage;
 use crate::limits::{UNDECIDED, UNDECIDED_OF_ALL};
+use get_size2::GetSize;
 use serde::{Deserialize, Serialize};
 
 /// Conditions of the connection.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, GetSize)]
 pub struct Attribution {
     /// Those that are not in its history yet.
     fresh: Vec<Interval>,

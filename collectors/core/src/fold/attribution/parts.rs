@@ -5,10 +5,11 @@
 use crate::fold::attribution::history::Shared;
 use crate::fold::attribution::sweep::{DOUBT, Gap, Sweep, waits_for_data};
 use crate::fold::cause::{Cause, Interval};
+use get_size2::GetSize;
 use serde::{Deserialize, Serialize};
 
 /// The clock of a request, microseconds since the trace's first record.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, GetSize)]
 #[expect(missing_docs, reason = "named after the columns of streams")]
 pub struct Marks {
     pub start_us: i64,

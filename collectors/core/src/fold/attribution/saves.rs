@@ -8,10 +8,11 @@
 use crate::fold::attribution::parts::Marks;
 use crate::fold::attribution::sweep::Sweep;
 use crate::fold::cause::{CAUSES, Cause};
+use get_size2::GetSize;
 use serde::{Deserialize, Serialize};
 
 /// The room that a response has when it begins.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, GetSize)]
 pub struct Room {
     /// Bytes that the window has room for.
     pub bytes: u64,
@@ -24,7 +25,7 @@ pub struct Room {
 }
 
 /// Window, rate and round trips that a response had.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, GetSize)]
 pub struct Transfer {
     room: Room,
     /// Highest delivery rate while the path was the bottleneck, bytes per microsecond.

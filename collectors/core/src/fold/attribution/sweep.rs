@@ -5,6 +5,7 @@
 
 use crate::fold::attribution::history::{IntervalCounts, Shared, Together};
 use crate::fold::cause::{CAUSES, Cause, Interval};
+use get_size2::GetSize;
 use serde::{Deserialize, Serialize};
 
 /// Microseconds by [`Cause`].
@@ -12,7 +13,7 @@ pub type Parts = [u64; CAUSES];
 
 /// The time from when data waited, as far as the log shows, until it was sent. The part of it that no condition
 /// explains is attributed by its length, once the whole gap is known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, GetSize)]
 pub struct Gap {
     /// Ready since.
     pub start_us: i64,
@@ -27,7 +28,7 @@ pub struct Gap {
 }
 
 /// Sums of a stream up to `at_us`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, GetSize)]
 pub struct Sweep {
     /// First microsecond that is not decided yet.
     at_us: Option<i64>,
@@ -48,7 +49,7 @@ pub struct Sweep {
 }
 
 /// Sums by cause.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, GetSize)]
 struct Sums {
     /// Exclusive parts.
     parts: Parts,

@@ -5,13 +5,14 @@ use crate::fold::attribution::limit_of_undecided;
 use crate::fold::attribution::parts::{self, LastFlight, Marks};
 use crate::fold::attribution::sweep::{DOUBT, Gap, Sweep, waits_for_data};
 use crate::fold::cause::{Cause, Causes, Interval};
+use get_size2::GetSize;
 use serde::{Deserialize, Serialize};
 
 /// Undecided intervals of the connection or of a stream at which what is certain is summed up.
 pub const SUMMED_UP_AT: usize = 1024;
 
 /// What held a request, decided up to some microsecond.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, GetSize)]
 pub struct Timeline {
     /// Conditions of this request alone that are not decided.
     held: Vec<Interval>,

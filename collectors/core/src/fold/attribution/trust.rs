@@ -9,10 +9,11 @@ use crate::fold::attribution::sweep::{Sweep, waits_for_data};
 use crate::fold::cause::Cause;
 use crate::record::columns::streams::{self, Streams};
 use crate::record::rows::Row;
+use get_size2::GetSize;
 use serde::{Deserialize, Serialize};
 
 /// How inexact a request's start and end are.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, GetSize)]
 pub struct Slack {
     /// By how much it may have begun earlier.
     pub earlier_us: u64,

@@ -3,10 +3,11 @@
 use crate::crossed::Bound;
 use crate::event::{Event, Word};
 use crate::limits::{ALIAS_LETTERS, ALIASES};
+use get_size2::GetSize;
 use serde::{Deserialize, Serialize};
 
 /// A connection id that was seen.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, GetSize)]
 pub struct Alias {
     /// Hex.
     pub id: String,
@@ -19,7 +20,7 @@ pub struct Alias {
 }
 
 /// Those of a connection.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, GetSize)]
 pub struct Aliases(Vec<Alias>);
 
 impl Aliases {

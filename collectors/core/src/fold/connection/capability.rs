@@ -4,6 +4,7 @@
 use crate::dialect::LossReporting;
 use crate::fold::cause::{Cause, Causes};
 use crate::header::Vantage;
+use get_size2::GetSize;
 use serde::{Deserialize, Serialize};
 
 /// One cause and one log.
@@ -69,7 +70,7 @@ pub enum Sight {
 }
 
 /// What of that was seen so far.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, GetSize)]
 pub struct Seen {
     sights: u16,
     /// Causes that the log states for waiting data (`*_data_blocked_updated`). A stack may state some causes and never

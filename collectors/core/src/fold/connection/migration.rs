@@ -2,14 +2,15 @@
 
 use crate::event::{Event, Word};
 use crate::fold::moment::Moment;
+use get_size2::GetSize;
 use serde::{Deserialize, Serialize};
 
 /// Path validation and migration in progress, and how often either was completed. Boxed, as most connections never
 /// migrate.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, GetSize)]
 pub struct Migration(Option<Box<Moves>>);
 
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, GetSize)]
 struct Moves {
     challenged: Option<Moment>,
     /// A migration that the log says has started.

@@ -10,10 +10,11 @@ pub mod zero_rtt;
 use crate::event::{Event, Word};
 use crate::record::columns::connections::{self, Connections};
 use crate::record::rows::Row;
+use get_size2::GetSize;
 use serde::{Deserialize, Serialize};
 
 /// The handshake's clock.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, GetSize)]
 pub struct Handshake {
     first_us: Option<i64>,
     sent_us: Option<i64>,
@@ -71,10 +72,10 @@ impl Handshake {
 }
 
 /// How the connection ended. Boxed, as most open connections have no close.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, GetSize)]
 pub struct Close(Option<Box<Closing>>);
 
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, GetSize)]
 struct Closing {
     is_logged: bool,
     reason: String,

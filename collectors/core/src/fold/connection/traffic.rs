@@ -3,10 +3,11 @@
 use crate::fold::recovery::packets::Repetition;
 use crate::record::columns::connections::{self, Connections};
 use crate::record::rows::Row;
+use get_size2::GetSize;
 use serde::{Deserialize, Serialize};
 
 /// Packets and bytes of both directions.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, GetSize)]
 pub struct Traffic {
     packets_sent: u64,
     packets_received: u64,

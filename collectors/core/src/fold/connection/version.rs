@@ -1,10 +1,11 @@
 //! Which version of QUIC a connection speaks.
 
 use crate::event::{Event, Word};
+use get_size2::GetSize;
 use serde::{Deserialize, Serialize};
 
 /// The version, as far as the log shows it: the chosen one, else that of the latest packet with a long header.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, GetSize)]
 pub struct SpokenVersion {
     of_packet: Option<u32>,
     chosen: Option<u32>,

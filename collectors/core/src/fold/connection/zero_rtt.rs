@@ -1,10 +1,11 @@
 //! 0-RTT: whether it was accepted, and how long a request waited for keys.
 
 use crate::event::{Event, Word};
+use get_size2::GetSize;
 use serde::{Deserialize, Serialize};
 
 /// Early data of a connection.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, GetSize)]
 #[expect(clippy::struct_excessive_bools, reason = "independent observations")]
 pub struct ZeroRtt {
     /// A 0-RTT packet was seen, sent or received, readable or not.

@@ -5,13 +5,14 @@
 //! they give a shorter one. It also made a step where a loss timer does not fire in time.
 
 use crate::fold::TURN_US;
+use get_size2::GetSize;
 use serde::{Deserialize, Serialize};
 
 /// The newest sample, measured and stated, and the other evidence of clock steps.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, GetSize)]
 pub struct ClockCheck(Option<Box<Samples>>);
 
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, GetSize)]
 struct Samples {
     /// When application data was acknowledged first.
     first_us: Option<i64>,
@@ -37,7 +38,7 @@ struct Samples {
 
 /// Whether stated samples include the peer's acknowledgement delay (RFC 9002, 5.3: `latest_rtt` does; quic-go subtracts
 /// the delay where the rest is no less than the minimum RTT).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, GetSize)]
 enum WithDelay {
     /// No sample has shown it yet.
     #[default]
@@ -49,11 +50,11 @@ enum WithDelay {
 }
 
 /// Long times without a record, as start and end: the oldest first, each shorter than the one before.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, GetSize)]
 struct Silences(Vec<(i64, i64)>);
 
 /// The loss timer, in a log that says when it fires.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, GetSize)]
 struct LossTimer {
     due_us: Option<i64>,
     has_fired: bool,
@@ -61,7 +62,7 @@ struct LossTimer {
 
 /// A packet of ours that is acknowledged: when it was sent, when it is acknowledged, and the acknowledgement delay that
 /// the peer states.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, GetSize)]
 #[expect(missing_docs, reason = "above")]
 pub struct Overdue {
     pub sent_us: i64,

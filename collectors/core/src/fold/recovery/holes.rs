@@ -7,11 +7,12 @@
 
 use crate::crossed::Bound;
 use crate::limits::HOLES;
+use get_size2::GetSize;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 /// Packet numbers one after another that the log does not show.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, GetSize)]
 pub struct Hole {
     /// First number.
     pub from: u64,
@@ -34,7 +35,7 @@ impl Hole {
 
 /// The holes of one direction of a packet number space, in the order of their numbers; the oldest is forgotten when
 /// there are more than [`HOLES`].
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, GetSize)]
 pub struct Holes {
     newest: Option<(u64, i64)>,
     list: VecDeque<Hole>,

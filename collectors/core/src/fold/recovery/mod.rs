@@ -1,6 +1,7 @@
 //! Loss recovery (RFC 9002): what was sent in each packet number space, what of it was acknowledged or lost, the round
 //! trips and probe timeouts that follow from it, and the recovery periods of the congestion controller.
 
+pub mod ack_delay;
 pub mod clock_check;
 pub mod holes;
 pub mod packets;
@@ -12,6 +13,7 @@ pub mod rtt;
 use crate::event::{Event, Word};
 use crate::fold::TURN_US;
 use crate::fold::moment::Moment;
+use crate::fold::recovery::ack_delay::MaxAckDelay;
 use crate::fold::recovery::clock_check::{ClockCheck, STEP_US};
 use crate::fold::recovery::holes::Hole;
 use crate::fold::recovery::packets::{Acknowledged, Chunk, Sent, Space};
@@ -21,10 +23,11 @@ use crate::fold::recovery::range_ends::RangeEnds;
 use crate::fold::recovery::rtt::{INITIAL_RTT_US, Rtt, StatedRtt};
 use crate::record::columns::connections::{self, Connections};
 use crate::record::rows::Row;
+use get_size2::GetSize;
 use serde::{Deserialize, Serialize};
 
 /// A packet number space of a path (RFC 9000, 12.3).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, GetSize)]
 pub struct SpaceId {
     /// Initial, Handshake or application data.
     pub kind: SpaceKind,
@@ -33,7 +36,7 @@ pub struct SpaceId {
 }
 
 /// Which packets share numbers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, GetSize)]
 pub enum SpaceKind {
     /// Initial packets.
     Initial,
@@ -98,7 +101,7 @@ pub struct Lost {
 }
 
 /// Losses as the connection's row tells them.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, GetSize)]
 struct LossCount {
     packets: u64,
     bytes: u64,
@@ -110,11 +113,12 @@ struct LossCount {
 }
 
 /// What is known of our packets and their acknowledgements.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, GetSize)]
 pub struct Recovery {
     spaces: Vec<(SpaceId, Space)>,
     range_ends: RangeEnds,
     rtt: Rtt,
+    max_ack_delay: MaxAckDelay,
     probe: ProbeTimer,
     period: Period,
     /// Last loss declared.
@@ -473,10 +477,19 @@ impl Recovery {
         self.clock.pass(us, until_us);
     }
 
-    /// The peer states an acknowledgement delay: `ack_delay_us` is as much of it as is believed, `told_us` the stated
-    /// value.
-    pub fn held_back(&mut self, ack_delay_us: i64, told_us: i64, now_us: i64) {
-        self.rtt.held_back(ack_delay_us, now_us);
+    /// The peer's transport parameter `max_ack_delay`, ms.
+    pub fn state_max_ack_delay(&mut self, ms: u64) {
+        self.max_ack_delay.state(ms);
+    }
+
+    /// How long the peer may hold its acknowledgements back.
+    pub fn max_ack_delay(&self) -> MaxAckDelay {
+        self.max_ack_delay
+    }
+
+    /// The peer states an acknowledgement delay.
+    pub fn held_back(&mut self, told_us: i64, now_us: i64) {
+        self.rtt.held_back(self.max_ack_delay.believed_us(told_us), now_us);
         self.clock.hold(told_us);
     }
 

@@ -4,11 +4,12 @@ use crate::crossed::Bound;
 use crate::fold::recovery::holes::{Hole, Holes};
 use crate::fold::window::delivery::Stamp;
 use crate::limits::{BEHIND, LOSSES_BESIDE, UNACKNOWLEDGED};
+use get_size2::GetSize;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 /// Stream bytes of a packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, GetSize)]
 pub struct Chunk {
     /// Stream.
     pub stream_id: u64,
@@ -35,7 +36,7 @@ impl Chunk {
 
 /// Whether the stream data of a packet is new or a retransmission: one bit for each property that any of its chunks
 /// has.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, GetSize)]
 pub struct Repetition(u8);
 
 const NEW: u8 = 1;
@@ -73,7 +74,7 @@ impl Repetition {
 }
 
 /// A packet that we sent.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, GetSize)]
 pub struct Sent {
     /// Packet number.
     pub number: u64,
@@ -128,7 +129,7 @@ pub struct Acknowledged {
 }
 
 /// What became of a packet.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, GetSize)]
 struct PacketState {
     packet: Sent,
     is_acked: bool,
@@ -156,7 +157,7 @@ impl PacketState {
 ///
 /// Acknowledged packets are skipped in runs, and removed when they are more than half of all. So a packet that is never
 /// acknowledged does not make later acknowledgements expensive.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, GetSize)]
 pub struct Space {
     sent: VecDeque<PacketState>,
     /// Of `sent`, those that are acknowledged.

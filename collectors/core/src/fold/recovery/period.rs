@@ -1,10 +1,11 @@
 //! Recovery periods of the congestion controller (RFC 9002, 7.3.2).
 
 use crate::fold::moment::Moment;
+use get_size2::GetSize;
 use serde::{Deserialize, Serialize};
 
 /// The recovery period that is open, if one is.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, GetSize)]
 pub struct Period {
     since: Option<Moment>,
     /// How long bytes were in flight meanwhile.

@@ -2,11 +2,12 @@
 
 use crate::fold::moment::Moment;
 use crate::fold::recovery::packets::Acknowledged;
+use get_size2::GetSize;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
 /// What the probe timer is set by, and the series of timeouts that is going on.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, GetSize)]
 pub struct ProbeTimer {
     /// Last ack-eliciting send.
     elicited_us: Option<i64>,
@@ -26,7 +27,7 @@ pub struct ProbeTimer {
 }
 
 /// From the first timer that fired to the first acknowledgement of anything new.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, GetSize)]
 struct Series {
     start_us: i64,
     fired: Moment,

@@ -3,10 +3,11 @@
 //! The drafts state the last packet. noq 1.4.0 writes the one after it (`AckRange::new(range.start, range.end)` of a
 //! half-open range); if that were read as the last packet, each range would acknowledge one packet too many.
 
+use get_size2::GetSize;
 use serde::{Deserialize, Serialize};
 
 /// What the ranges seen so far show.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, GetSize)]
 pub struct RangeEnds {
     is_settled: bool,
     is_after: bool,

@@ -5,6 +5,7 @@ use crate::fold::TURN_US;
 use crate::fold::stats::{self, Stats};
 use crate::record::columns::connections::{self, Connections};
 use crate::record::rows::Row;
+use get_size2::GetSize;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -12,7 +13,7 @@ use std::collections::BTreeMap;
 pub const INITIAL_RTT_US: i64 = 333_000;
 
 /// RTT samples of a connection.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, GetSize)]
 pub struct Rtt {
     /// Least sample so far (RFC 9002, 5.2).
     min_us: Option<i64>,
@@ -38,7 +39,7 @@ pub struct Rtt {
 }
 
 /// One figure of several that were told in one instant, whose records may stand in any order.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, GetSize)]
 struct OfInstant {
     at_us: Option<i64>,
     us: i64,
@@ -53,7 +54,7 @@ impl OfInstant {
 }
 
 /// Least and smoothed RTT of a moment.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, GetSize)]
 pub struct RoundTrip {
     /// Least sample.
     pub min_us: Option<i64>,

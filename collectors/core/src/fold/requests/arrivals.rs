@@ -3,6 +3,7 @@
 use crate::fold::cause::{Cause, Interval};
 use crate::fold::recovery::packets::Chunk;
 use crate::fold::requests::side::Side;
+use get_size2::GetSize;
 use serde::{Deserialize, Serialize};
 
 /// How long nothing may come before it is a silence of the other side.
@@ -15,7 +16,7 @@ pub struct SilenceThreshold {
 }
 
 /// Arrivals of a stream.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, GetSize)]
 pub struct Arrivals {
     /// Since when a gap holds received bytes back.
     gap_since_us: Option<i64>,

@@ -2,11 +2,12 @@
 //! once for all streams, and a stream is brought up to date when it is looked at.
 
 use crate::fold::requests::stream::Stream;
+use get_size2::GetSize;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What went out, and which responses it may end.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, GetSize)]
 pub struct Frameless {
     /// Packets that went out, and when the last of them did.
     sent: u64,

@@ -5,11 +5,12 @@ use crate::event::{Event, Number};
 use crate::limits::HTTP_FIELD;
 use crate::record::columns::streams::{self, Streams};
 use crate::record::rows::Row;
+use get_size2::GetSize;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
 /// What HTTP frames say of a request.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, GetSize)]
 pub struct Http {
     method: Option<String>,
     authority: Option<String>,

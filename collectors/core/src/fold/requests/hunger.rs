@@ -1,11 +1,12 @@
 //! Requests whose data waits, as far as is known: since when, and the highest delivery rate that was measured
 //! meanwhile. A measurement does not visit each request.
 
+use get_size2::GetSize;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Streams whose data waits.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, GetSize)]
 pub struct Hunger {
     streams: BTreeMap<u64, Waiting>,
     /// Streams for which the start of the wait is known: that start, and the stream.
@@ -16,7 +17,7 @@ pub struct Hunger {
     round: u64,
 }
 
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, GetSize)]
 struct Waiting {
     /// Rates of this round and later ones count for the stream.
     round: u64,

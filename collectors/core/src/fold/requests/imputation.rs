@@ -8,10 +8,11 @@ use crate::fold::cause::Interval;
 use crate::fold::recovery::holes::Hole;
 use crate::fold::recovery::packets::Chunk;
 use crate::limits::{IMPUTED, PASSED_OVER};
+use get_size2::GetSize;
 use serde::{Deserialize, Serialize};
 
 /// What is imputed of a stream.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, GetSize)]
 pub struct Imputation {
     /// The packet that carried its newest data.
     last_number: Option<u64>,
@@ -30,7 +31,7 @@ pub struct Imputation {
     passed: Vec<PassedBytes>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, GetSize)]
 struct PassedBytes {
     hole: (u64, u64),
     bytes: (u64, u64),
@@ -53,6 +54,8 @@ pub struct Missing<'c> {
     pub rtt_us: i64,
     /// How long a probe timeout is (RFC 9002, 6.2.1).
     pub probe_timeout_us: i64,
+    /// How long the peer may hold its acknowledgements back.
+    pub max_ack_delay_us: i64,
     /// The packet after the last that carried it, if that one was acknowledged and is missing.
     pub hole: Option<Hole>,
     /// Conditions of the connection, doubts among them.
@@ -63,13 +66,14 @@ impl Missing<'_> {
     /// The log goes on for so long after `due_us` that an acknowledgement must have come, or a probe must have been
     /// sent.
     fn is_silent_after(&self, due_us: i64) -> bool {
-        let longest_us = self.probe_timeout_us.saturating_mul(2).saturating_add(LONGEST_DELAY_US);
+        let delay_us = self.max_ack_delay_us.saturating_add(QUEUE_US);
+        let longest_us = self.probe_timeout_us.saturating_mul(2).saturating_add(delay_us);
         !self.is_probing && self.now_us.saturating_sub(due_us) > longest_us
     }
 }
 
-/// Default max_ack_delay (RFC 9000, 18.2), and as much again for a queue.
-const LONGEST_DELAY_US: i64 = 50_000;
+/// What an acknowledgement may wait in a queue, which the timeouts before it did not know.
+const QUEUE_US: i64 = 25_000;
 
 impl Imputation {
     /// A record names a stream for the first time; the last packet of the peer before it came at `received_us`.
@@ -314,6 +318,7 @@ mod tests {
             now_us,
             rtt_us: 40_000,
             probe_timeout_us: 100_000,
+            max_ack_delay_us: 25_000,
             hole: None,
             shared: Shared::default(),
         }

@@ -5,6 +5,7 @@ use crate::fold::recovery::packets::{Chunk, Sent};
 use crate::fold::requests::packet_count::PacketCount;
 use crate::fold::requests::side::Side;
 use crate::fold::requests::unrepaired::{Loss, Unrepaired};
+use get_size2::GetSize;
 use serde::{Deserialize, Serialize};
 
 /// How a loss was found.
@@ -51,7 +52,7 @@ impl Repair {
 }
 
 /// Losses of a stream's data.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, GetSize)]
 pub struct Losses {
     /// Most streams never have one.
     open: Option<Box<Unrepaired>>,

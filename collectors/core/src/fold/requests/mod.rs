@@ -33,6 +33,7 @@ use crate::fold::stats::Stats;
 use crate::limits;
 use crate::record::columns::connections::{self, Connections};
 use crate::record::rows::Row;
+use get_size2::GetSize;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -40,7 +41,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const LINGERING: usize = 64;
 
 /// The request streams of a connection.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, GetSize)]
 pub struct Requests {
     /// A node of the map has room for eleven values, which are large: most connections have one.
     streams: BTreeMap<u64, Box<Stream>>,
@@ -56,9 +57,6 @@ pub struct Requests {
     unpassed: Vec<u64>,
     /// Facts about all requests opened so far; open requests are told when they end.
     of_all: OfAll,
-    /// How many are open on other connections of the trace.
-    #[serde(skip)]
-    elsewhere: usize,
     /// Since when none is open.
     idle_since: Option<Moment>,
     /// Those that ended and linger.
@@ -74,7 +72,7 @@ pub struct Requests {
 }
 
 /// What the connection's row says of its requests.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, GetSize)]
 struct Count {
     requests: u64,
     complete: u64,
@@ -83,7 +81,7 @@ struct Count {
 }
 
 /// For each fact, how many requests had been opened when it was noticed last.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, GetSize)]
 struct OfAll {
     /// A probe timeout was inferred.
     probe_inferred: u64,
@@ -100,28 +98,6 @@ impl OfAll {
         if stream.ordinal() < self.clock_step {
             stream.note_clock_step();
         }
-    }
-}
-
-/// Requests that take memory.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct RequestsHeld {
-    /// Those that are open.
-    pub open: usize,
-    /// Those that have ended, and whose last HTTP frames may still come.
-    pub lingering: usize,
-}
-
-impl RequestsHeld {
-    /// These and others.
-    pub fn and(self, others: Self) -> Self {
-        Self { open: self.open + others.open, lingering: self.lingering + others.lingering }
-    }
-
-    /// Without some of them.
-    pub fn without(self, some: Self) -> Self {
-        let (open, lingering) = (self.open.saturating_sub(some.open), self.lingering.saturating_sub(some.lingering));
-        Self { open, lingering }
     }
 }
 
@@ -153,19 +129,13 @@ impl Requests {
         if self.streams.contains_key(&id) {
             return Opened::Known;
         }
-        let of_all = self.held().open + self.elsewhere;
-        if self.streams.len() >= limits::OPEN_REQUESTS || of_all >= limits::OPEN_REQUESTS_OF_ALL {
+        if self.streams.len() >= limits::OPEN_REQUESTS {
             return Opened::Beyond;
         }
         let stream = Stream::open(id, self.count.requests, now, credit, received_us);
         self.count.requests += 1;
         self.streams.insert(id, Box::new(stream));
         Opened::New(self.idle_since.take())
-    }
-
-    /// So many are open on other connections of the trace.
-    pub fn note_elsewhere(&mut self, requests: usize) {
-        self.elsewhere = requests;
     }
 
     /// A stream that is open or lingers.
@@ -217,7 +187,7 @@ impl Requests {
         stream.end_now(now.us, time_us, why, rtt);
         stream.measure(self.hunger.as_mut().and_then(|hunger| hunger.remove(id)));
         self.ended.push(id);
-        if self.held().open == 0 {
+        if self.streams.len() == self.ended.len() {
             // Mvfst calls a connection idle that has no open stream but control streams (quic_trace.md 4.1).
             self.idle_since = Some(now);
         }
@@ -431,10 +401,9 @@ impl Requests {
         self.ended.contains(&id)
     }
 
-    /// How many are open, and how many have ended and linger.
-    pub fn held(&self) -> RequestsHeld {
-        let lingering = self.ended.len();
-        RequestsHeld { open: self.streams.len().saturating_sub(lingering), lingering }
+    /// How many have ended, and wait for their last HTTP frames.
+    pub fn lingering(&self) -> usize {
+        self.ended.len()
     }
 
     /// Streams that ended before the current moment: their last HTTP frames have been seen.

@@ -1,9 +1,10 @@
 //! How many packets carried something, where each of their frames is told.
 
+use get_size2::GetSize;
 use serde::{Deserialize, Serialize};
 
 /// A number of packets. Frames of a packet are told one after the other: they count as one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, GetSize)]
 pub struct PacketCount {
     packets: u64,
     /// One more than what names the newest packet.

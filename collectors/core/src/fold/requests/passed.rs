@@ -3,11 +3,12 @@
 use crate::crossed::Bound;
 use crate::fold::recovery::holes::Hole;
 use crate::limits::{PASSED_OVER_OF_ALL, PATHS};
+use get_size2::GetSize;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
 /// First and last number of a hole, and a stream whose next packet after the hole skipped bytes.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, GetSize)]
 pub struct Passed(BTreeSet<(u64, u64, u64)>);
 
 impl Passed {

@@ -1,10 +1,11 @@
 //! How much of a response the application has queued, and whether data of it waits.
 
 use crate::fold::moment::Moment;
+use get_size2::GetSize;
 use serde::{Deserialize, Serialize};
 
 /// Bytes of a response that wait, as far as the log tells.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, GetSize)]
 pub struct Queue {
     /// The log says what the application queues, and it agrees with what goes out.
     is_known: bool,
@@ -21,7 +22,7 @@ pub struct Queue {
 }
 
 /// Waits of one kind that follow each other within a round trip.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, GetSize)]
 #[expect(missing_docs, reason = "named after the columns of episodes")]
 pub struct Stretch {
     pub start_us: i64,
@@ -32,7 +33,7 @@ pub struct Stretch {
 }
 
 /// Data of a stream that waits.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, GetSize)]
 pub struct Ready {
     /// Since when.
     pub since_us: i64,

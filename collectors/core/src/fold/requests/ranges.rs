@@ -1,9 +1,10 @@
 //! A set of byte ranges, for what of a stream was received or acknowledged.
 
+use get_size2::GetSize;
 use serde::{Deserialize, Serialize};
 
 /// Disjoint half-open ranges in order.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, GetSize)]
 pub struct Ranges {
     runs: Vec<(u64, u64)>,
     /// Sum of their lengths.

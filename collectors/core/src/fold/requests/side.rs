@@ -3,10 +3,11 @@
 use crate::fold::recovery::packets::Chunk;
 use crate::fold::requests::packet_count::PacketCount;
 use crate::fold::requests::ranges::Ranges;
+use get_size2::GetSize;
 use serde::{Deserialize, Serialize};
 
 /// Bytes of one direction.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, GetSize)]
 pub struct Side {
     /// Bytes received, or acknowledged.
     done: Ranges,

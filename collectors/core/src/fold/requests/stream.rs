@@ -26,10 +26,11 @@ use crate::fold::stated_waits::StatedWaits;
 use crate::fold::window::pacer::PacingDelay;
 use crate::record::columns::streams::{self, Streams};
 use crate::record::rows::Row;
+use get_size2::GetSize;
 use serde::{Deserialize, Serialize};
 
 /// Why a request's end is where it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, GetSize)]
 pub enum RequestEnd {
     /// Every byte of the response was acknowledged.
     Acked,
@@ -67,7 +68,7 @@ impl RequestEnd {
 
 /// Stream bytes that other streams sent between a request's last packet and its response's first: the response may have
 /// been ready and have waited for its turn. A log without the application's events cannot tell.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, GetSize)]
 struct Others {
     /// Stream bytes of the connection that had been sent when more of the request arrived.
     before: u64,
@@ -76,7 +77,7 @@ struct Others {
 }
 
 /// A stream that is open, or ended a moment ago.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, GetSize)]
 pub struct Stream {
     id: u64,
     /// Requests that were opened before it.

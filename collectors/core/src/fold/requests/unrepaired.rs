@@ -4,11 +4,12 @@
 use crate::crossed::Bound;
 use crate::fold::recovery::packets::Chunk;
 use crate::limits::{LOSSES, LOSSES_BESIDE};
+use get_size2::GetSize;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Bytes that were lost and are not acknowledged yet.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, GetSize)]
 pub struct Loss {
     /// First byte.
     pub from: u64,
@@ -43,7 +44,7 @@ pub struct Loss {
 }
 
 /// Losses in the order in which they were found. The place of a loss is the number of losses found before it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, GetSize)]
 pub struct Unrepaired {
     list: BTreeMap<u64, Loss>,
     /// Losses that were ever found.

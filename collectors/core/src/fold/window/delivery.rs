@@ -1,11 +1,12 @@
 //! Whether the path itself is the bottleneck: its round trip has grown, or its delivery rate has stopped growing.
 
 use crate::fold::recovery::packets::Sent;
+use get_size2::GetSize;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 /// One round trip's best delivery rate and most bytes in flight.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, GetSize)]
 struct Round {
     rate: f64,
     in_flight: u64,
@@ -15,7 +16,7 @@ struct Round {
 
 /// Delivery rate of a path (draft-cheng-iccrg-delivery-rate-estimation: bytes acknowledged between a packet's sending
 /// and its acknowledgement, over that time).
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, GetSize)]
 pub struct Delivery {
     /// Bytes acknowledged so far.
     delivered: u64,
@@ -34,7 +35,7 @@ pub struct Delivery {
 
 /// What acknowledgements delivered: `bytes` of the `in_flight` bytes before them, and send time and stamp of the newest
 /// acknowledged packet.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, GetSize)]
 struct AckedBytes {
     bytes: u64,
     in_flight: u64,
@@ -42,7 +43,7 @@ struct AckedBytes {
 }
 
 /// State of the delivery rate estimator when a packet is sent; its acknowledgement gives a rate sample from it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, GetSize)]
 pub struct Stamp {
     /// Bytes that had been acknowledged.
     delivered: u64,

@@ -10,10 +10,11 @@ use crate::fold::moment::Moment;
 use crate::fold::window::paths::{InstantTraffic, Paths};
 use crate::record::columns::connections::{self, Connections};
 use crate::record::rows::Row;
+use get_size2::GetSize;
 use serde::{Deserialize, Serialize};
 
 /// Congestion window and bytes in flight of a connection, now and in summary.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, GetSize)]
 pub struct CongestionWindow {
     paths: Paths,
     initial: Option<u64>,

@@ -2,10 +2,11 @@
 
 use crate::fold::TURN_US;
 use crate::fold::window::stated_limit::StatedLimit;
+use get_size2::GetSize;
 use serde::{Deserialize, Serialize};
 
 /// What is known of the pacer of a connection.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, GetSize)]
 pub struct Pacer {
     /// Stated rate, bits per second.
     rate: StatedLimit,
@@ -22,7 +23,7 @@ pub struct Pacer {
 }
 
 /// How long a pacer holds the next packet back.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, GetSize)]
 pub struct PacingDelay {
     /// When the last packet was sent.
     pub from_us: i64,

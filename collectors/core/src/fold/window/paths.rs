@@ -3,10 +3,11 @@
 
 use crate::fold::window::stated_limit::StatedLimit;
 use crate::limits::PATHS;
+use get_size2::GetSize;
 use serde::{Deserialize, Serialize};
 
 /// One path. Without multipath there is only path 0.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, GetSize)]
 struct Path {
     id: u64,
     /// Bytes in flight (RFC 9002, B.2).
@@ -22,7 +23,7 @@ struct Path {
 }
 
 /// A figure of the log that is not yet compared, or that differed from our sum for a whole instant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, GetSize)]
 enum Stated {
     /// Stated in the current instant, anywhere in the order of its records.
     Now(u64),
@@ -73,7 +74,7 @@ impl Path {
 }
 
 /// The paths of a connection.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, GetSize)]
 pub struct Paths(Vec<Path>);
 
 impl Paths {

@@ -1,10 +1,11 @@
 //! A limit that the log states again and again.
 
+use get_size2::GetSize;
 use serde::{Deserialize, Serialize};
 
 /// A congestion window, or a pacing rate. Records of one instant may stand in any order: the smallest figure of an
 /// instant counts if it is smaller than that before the instant, otherwise the largest.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, GetSize)]
 pub struct StatedLimit {
     now: Option<u64>,
     /// When the instant began.
