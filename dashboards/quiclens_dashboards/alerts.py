@@ -1,10 +1,12 @@
 """Alert rules, as Grafana's file provisioning reads them: each asks for one number and compares it with another.
 
-Ad-hoc filters and dashboards' variables do not exist in rules, so their queries have none. Grafana leaves `$__…` of a
-query alone and fills in `${…}` of annotations from its own environment (grafana, services/provisioning/alerting).
+Ad-hoc filters and dashboards' variables do not exist in rules: conditions on them are left out of their queries.
+Grafana leaves `$__…` of a query alone and fills in `${…}` of annotations from its own environment (grafana,
+services/provisioning/alerting).
 """
 
 import json
+import re
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -12,6 +14,7 @@ from quiclens_dashboards.ask import PLUGIN_VERSION, SOURCE_UID, TABLE, source, s
 
 RUNBOOK = "${QUICLENS_RUNBOOK}"  # where dashboards/RUNBOOK.md can be read
 _MINUTE, _HOUR = 60, 3_600
+_CHOICE = re.compile(r"(?m)^ *AND \$__conditionalAll\(.*\)\n")
 
 Json = dict[str, Any]
 
@@ -40,6 +43,12 @@ class Rule:
         """Of the runbook."""
         return self.title.lower().replace(" ", "-")
 
+
+_STANDARD_ERRORS = 4
+"""Fewer than one window in 30,000 is as far out where nothing has changed and connections are independent."""
+_CONNECTIONS = (3 * _HOUR + 15 * _MINUTE, 5 * _MINUTE)
+"""Those that begin later may be in their handshake."""
+_WORSE = "Their share in ten minutes is more than four standard errors above, and 1.5 times as large."
 
 RULES = (
     Rule(
@@ -99,6 +108,64 @@ RULES = (
         holds="15m",
         severity="ticket",
     ),
+    Rule(
+        name="handshakes_fail",
+        title="Handshakes fail",
+        summary="More connections than in the three hours before do not complete their handshake.",
+        description=_WORSE,
+        when="gt",
+        threshold=_STANDARD_ERRORS,
+        window=_CONNECTIONS,
+        holds="5m",
+        severity="page",
+        every="5m",
+    ),
+    Rule(
+        name="closes_with_errors",
+        title="Closes with errors",
+        summary="More connections than in the three hours before end with an error or a stateless reset.",
+        description=_WORSE,
+        when="gt",
+        threshold=_STANDARD_ERRORS,
+        window=_CONNECTIONS,
+        holds="5m",
+        severity="page",
+        every="5m",
+    ),
+    Rule(
+        name="early_data_refused",
+        title="Early data refused",
+        summary="More 0-RTT than in the three hours before is rejected.",
+        description=_WORSE,
+        when="gt",
+        threshold=_STANDARD_ERRORS,
+        window=_CONNECTIONS,
+        holds="5m",
+        severity="ticket",
+        every="5m",
+    ),
+    Rule(
+        name="misrouted",
+        title="Misrouted packets",
+        summary="More than one in a thousand packets that hosts receive are of another host's connections.",
+        description="Of the last ten minutes, as hosts log it; the dashboard Edge operations says which hosts.",
+        when="gt",
+        threshold=0.001,
+        window=(10 * _MINUTE, 0),
+        holds="5m",
+        severity="ticket",
+    ),
+    Rule(
+        name="lost_at_restarts",
+        title="Packets lost at restarts",
+        summary="More than one in a hundred packets that came for a process before a restart were not forwarded.",
+        description="Of the last ten minutes, as hosts log it; the dashboard Edge operations lists the restarts.",
+        when="gt",
+        threshold=0.01,
+        window=(10 * _MINUTE, 0),
+        holds="0s",
+        severity="ticket",
+    ),
 )
 
 
@@ -141,7 +208,7 @@ def _number(rule: Rule) -> Json:
         "editorType": "sql",
         "queryType": "table",
         "format": TABLE,
-        "rawSql": sql(f"alerts/{rule.name}"),
+        "rawSql": _CHOICE.sub("", sql(f"alerts/{rule.name}")),
     }
     return {"refId": "A", "relativeTimeRange": _range(rule), "datasourceUid": SOURCE_UID, "model": model}
 

@@ -54,17 +54,21 @@ def quiet(demo: Demo) -> datetime:
     return demo.window.since - timedelta(days=QUIET_DAYS_BEFORE)
 
 
+OF_CONNECTIONS = ("handshakes_fail", "closes_with_errors", "early_data_refused")
+
 HEALTHY: dict[str, Callable[[Demo], datetime]] = {
     "regressions": lambda demo: demo.window.until,
     "pipeline_stale": lambda demo: demo.window.since + BEAT_AFTER + timedelta(seconds=60),
     "reject_rate": lambda demo: demo.window.since + BEAT_AFTER - timedelta(seconds=1),
     "coverage_low": lambda demo: demo.window.until + timedelta(minutes=10),
+    **dict.fromkeys(OF_CONNECTIONS, lambda demo: quiet(demo) - timedelta(days=1)),
 }
 FAILING: dict[str, Callable[[Demo], datetime]] = {
     "regressions": quiet,
     "pipeline_stale": lambda demo: demo.window.until,
     "reject_rate": quiet,
     "coverage_low": quiet,
+    **dict.fromkeys(OF_CONNECTIONS, quiet),
 }
 
 
@@ -83,6 +87,23 @@ def test_a_rule_fires_when_it_should(demo: Demo, name: str) -> None:
 def test_the_audits_rule_fires_for_the_day_that_lacks_events_alone(demo: Demo) -> None:
     assert not fires("audit_gap", asked(demo, "audit_gap", demo.window))
     assert fires("audit_gap", asked(demo, "audit_gap", day_before(demo)))
+
+
+def test_the_rules_of_hosts_have_the_shares_that_were_planted(demo: Demo) -> None:
+    misroute, restarts = demo.truth["misroute"], demo.truth["restart"]["restarts"]
+    ((received,),) = demo.store.query(
+        "SELECT sum(ifNull(count, 1)) FROM events FINAL WHERE name = 'quic:udp_datagrams_received'"
+        f" AND connection_id LIKE 'host:%' AND trace_day = toDate('{demo.operations.since:%Y-%m-%d}')"
+    ).rows
+    astray = sum(each["packets"] for each in misroute["wrong_host"])
+    assert asked(demo, "misrouted", demo.operations) == pytest.approx(astray / received)
+    dropped, forwarded = (sum(each[what] for each in restarts) for what in ("dropped", "forwarded"))
+    assert asked(demo, "lost_at_restarts", demo.operations) == pytest.approx(dropped / (dropped + forwarded))
+
+
+def test_a_rule_of_connections_says_nothing_where_few_connections_are_new(demo: Demo) -> None:
+    at = quiet(demo) - timedelta(days=1)
+    assert asked(demo, "handshakes_fail", Window(at - timedelta(hours=3), at - timedelta(minutes=16))) is None
 
 
 def test_without_data_only_the_heartbeats_rule_fires(demo: Demo) -> None:
