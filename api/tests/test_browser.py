@@ -146,7 +146,11 @@ def test_the_line_of_a_filter_is_made_of_conditions(demo: Served) -> None:
     lines = {
         "carrier=Halden Mobile status>=500": ["carrier=Halden Mobile", "status>=500"],
         "duration_us > 1.5 s path~/api/*": ["duration_us>1.5 s", "path~/api/*"],
-        "carrier='Halden Mobile' path!~*.jpg": ["carrier=Halden Mobile", "path!~*.jpg"],
+        "carrier='Halden Mobile' OR carrier=\"Vale DSL\" status=200": [
+            "carrier=Halden Mobile OR carrier=Vale DSL",
+            "status=200",
+        ],
+        "carrier=a b OR path!~*.jpg": ["carrier=a b OR path!~*.jpg"],
         "path=/x OR y status<400": ["path=/x OR y", "status<400"],
         "nothing carrier=x": ["nothing", "carrier=x"],
     }

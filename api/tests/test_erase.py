@@ -162,6 +162,7 @@ def test_a_client_goes_by_address_network_or_key(store: Store) -> None:
 
 def test_conditions_choose_requests_and_connections_without_any(store: Store) -> None:
     assert erased(store, where=("path=/six",), is_trial=True).lines == 1
+    assert erased(store, where=("path=/six OR path=/none-such",), is_trial=True).lines == 1
     done = erased(store, where=("region=south", "carrier=acme"))
     assert done.connections == 1 and done.rows["requests"] == 0  # one whose handshake failed
     assert not any(FAILED in row for row in content(store)["connections"])

@@ -1,4 +1,4 @@
-"""What `--where` takes: signs, units, patterns, names of causes; and what it refuses, with a hint."""
+"""What `--where` takes: signs, units, patterns, names of causes, OR; and what it refuses, with a hint."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -11,13 +11,14 @@ from quiclens_schema.store import Store
 
 from quiclens_questions.failure import UsageMistake
 from quiclens_questions.slow import Slow, slow
-from quiclens_questions.where import Condition, read
+from quiclens_questions.where import AnyOf, Condition, read
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
 
 def one(text: str) -> Condition:
     (found,) = read([text], NOW).conditions
+    assert isinstance(found, Condition)
     return found
 
 
@@ -38,10 +39,23 @@ def one(text: str) -> Condition:
         ("path~50%_a\\b", "~", r"%50\%\_a\\b%"),
         ("path!~*.jpg", "!~", "%.jpg"),
         ("path=/x OR y", "=", "/x OR y"),
+        ("path=/x OR unknown=y", "=", "/x OR unknown=y"),
     ],
 )
 def test_a_comparison_is_read(text: str, operator: str, value: object) -> None:
     assert (one(text).operator, one(text).value) == (operator, value)
+
+
+def test_comparisons_with_or_between_them_are_one_condition() -> None:
+    found = read(["carrier=Halden Mobile OR carrier=Vale DSL OR duration_us>=1s", "status=200"], NOW)
+    any_of, _ = found.conditions
+    assert isinstance(any_of, AnyOf) and any_of.columns == {"carrier", "duration_us"}
+    assert [each.value for each in any_of.conditions] == ["Halden Mobile", "Vale DSL", 1_000_000]
+    assert found.parameters() == {
+        "where_0_0": "Halden Mobile", "where_0_1": "Vale DSL", "where_0_2": 1_000_000, "where_1": 200,
+    }  # fmt: skip
+    first, second = found.sql().splitlines()
+    assert first.startswith("    AND (`carrier` = {where_0_0:String} OR ") and second.startswith("    AND `status` = ")
 
 
 @pytest.mark.parametrize(
@@ -56,6 +70,7 @@ def test_a_comparison_is_read(text: str, operator: str, value: object) -> None:
         ("duration_us~1", "a part of a text"),
         ("path~", "a part of a text"),
         ("path", "no comparison"),
+        ("carrier=x OR duration_us=slow", "a whole number"),
         ("carrier~~", "nothing"),
     ],
 )
@@ -95,7 +110,8 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
         (["duration_us>=1s"], {"r0", "r2"}),
         (["duration_us>1s"], {"r0"}),
         (["duration_us<1000ms"], {"r1"}),
-        (["carrier~*a*", "duration_us<1s"], {"r1"}),
+        (["carrier=Halden OR carrier=Vale"], {"r0", "r1"}),
+        (["carrier= OR duration_us<1s", "path~*a*"], {"r1"}),
     ],
 )
 def test_the_engine_answers_as_it_reads(store: Store, texts: list[str], found: set[str]) -> None:

@@ -29,6 +29,7 @@ _UNITS = (
     (r".*_bits_per_second", BITS_PER_SECOND),
     (r"latitude|longitude", DEGREES),
 )
+SAME_REQUESTS = "The same requests in quiclens"
 _GOOD, _FAIR, _BAD, _QUIET = "#2b8a3e", "#d9a400", "#c22f2f", "#98a4b5"  # as on our pages, and no cause's
 COLOURS = {
     **{cause: look.on_dark for cause, look in LOOKS.items()},
@@ -138,10 +139,22 @@ def judged(steps: Steps) -> Override:
     return Override("traced_share|traces_with_gaps|missing|doubled", [Property("thresholds", steps.build())])
 
 
-def page_links() -> list[Builder[dashboard.DashboardLink]]:
-    """From every dashboard to the others, to our pages and to the API."""
+def same_requests(choices: Iterable[str]) -> str:
+    """The address of our page with the requests of the dashboard's window and choices."""
+    chosen = "".join(f"&${{{name}:queryparam}}" for name in choices)
+    return f"${{quiclens}}/from-grafana?from=${{__from}}&to=${{__to}}{chosen}"
+
+
+def points(choices: Iterable[str]) -> Override:
+    """Where the points of a chart lead."""
+    link = {"title": SAME_REQUESTS, "url": same_requests(choices), "targetBlank": True}
+    return Override(".*", [Property("links", [link])])
+
+
+def page_links(choices: Iterable[str]) -> list[Builder[dashboard.DashboardLink]]:
+    """From every dashboard to the others, to our page of the same requests and to the API."""
     kept = builders.DashboardLink("Dashboards").type(dashboard.DashboardLinkType.DASHBOARDS).tags(["quiclens"])
-    pages = [("Pages", "${quiclens}/"), ("API", "${quiclens}/api/docs")]
+    pages = [(SAME_REQUESTS, same_requests(choices)), ("API", "${quiclens}/api/docs")]
     return [
         kept.as_dropdown(True).include_vars(True).keep_time(True).icon("external link"),
         *(

@@ -28,6 +28,10 @@ _DIMENSIONS = {
 }
 
 
+CHOICES = (*_DIMENSIONS, "trust")
+"""What our pages can be asked too: `/from-grafana` takes them."""
+
+
 def page(
     uid: str, title: str, sentence: str, panels: Iterable[Panel], variables: Sequence[builders.CustomVariable] = ()
 ) -> builders.Dashboard:
@@ -42,7 +46,7 @@ def page(
         .refresh("")
         .tooltip(dashboard.DashboardCursorSync.CROSSHAIR)
         .readonly()
-        .links(look.page_links())
+        .links(look.page_links(CHOICES))
         .with_variable(builders.TextBoxVariable("quiclens").label("quiclens at").default_value(_QUICLENS))
         .with_variable(builders.TextBoxVariable("qvis").label("qvis at").default_value(_QVIS))
     )
@@ -54,6 +58,9 @@ def page(
     made.with_variable(choice("trust", "Logs", description, _TRUST, "every request"))
     opening = text.Panel().title("").mode(TextMode.MARKDOWN).content(sentence).transparent(True).span(24).height(2)
     for number, panel in enumerate([opening, *panels], start=1):
+        if isinstance(panel, timeseries.Panel | trend.Panel | barchart.Panel):
+            every = look.points(CHOICES)
+            panel.with_override(every.matcher, every.properties)
         made.with_panel(panel.id(number))
     return made
 

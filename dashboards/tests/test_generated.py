@@ -8,7 +8,7 @@ import yaml
 from quiclens_questions.causes import LOOKS
 from reading import PAGES, Row, queries, variables
 
-from quiclens_dashboards import ask, look
+from quiclens_dashboards import ask, look, pages
 from quiclens_dashboards.__main__ import FOLDER, different, generated, main
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -109,6 +109,22 @@ def test_links_lead_to_our_pages_of_the_request_and_the_connection_and_to_qvis()
     assert any(url.startswith("${qvis}/#/sequence?file=") and url.endswith(".sqlog") for url in urls)
     for page in PAGES.values():
         assert {"quiclens", "qvis"} <= {each["name"] for each in variables(page)}
+
+
+def test_every_dashboard_and_every_point_of_a_chart_leads_to_the_same_requests() -> None:
+    wanted = look.same_requests(pages.CHOICES)
+    for page in PAGES.values():
+        assert wanted in [link.get("url") for link in page["links"]]
+        assert set(pages.CHOICES) <= {each["name"] for each in variables(page)}
+    for _, panel in PANELS:
+        urls = [
+            link["url"]
+            for override in panel.get("fieldConfig", {}).get("overrides", [])
+            if override["matcher"]["options"] == "/^(.*)$/"
+            for each in override["properties"]
+            for link in each["value"]
+        ]
+        assert urls == ([wanted] if panel["type"] in ("timeseries", "trend", "barchart") else []), panel["title"]
 
 
 def test_grafana_is_given_every_dashboard_and_the_plugin_that_they_are_written_for() -> None:

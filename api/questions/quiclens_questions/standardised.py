@@ -67,9 +67,10 @@ class SameMix:
 def same_mix(store: Store, first: ReportQuestion, second: ReportQuestion) -> SameMix | None:
     """The finest cut of which both groups have enough in common; None where even the widest has not."""
     chosen_by = {
-        condition.column.name
+        name
         for condition in (*first.where.conditions, *second.where.conditions)
         if condition not in first.where.conditions or condition not in second.where.conditions
+        for name in condition.columns
     }
     by = tuple(name for name in ATTRIBUTES if name not in chosen_by)
     mixes_of_cuts = zip(*together(lambda: _mixes(store, first, by), lambda: _mixes(store, second, by)), strict=True)

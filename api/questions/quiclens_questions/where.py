@@ -1,7 +1,7 @@
 """`--where` and `--by column`: names from the catalogue, values as bound parameters.
 
     carrier=Halden Mobile    carrier!=    duration_us>=1.5s    response_bytes<1MB    path~/api/*    path!~.jpg
-    top_cause=congestion window
+    top_cause=congestion window    carrier=Halden Mobile OR carrier=Vale DSL
 
 Nothing that a user typed becomes SQL: a column is looked up in the catalogue and the catalogue's own name is written,
 a value travels as a parameter of the column's type.
@@ -25,6 +25,7 @@ from quiclens_questions.moment import bound, moment
 
 _NAME, _OPERATOR = r"[^\s=!<>~]+", r"!=|!~|>=|<=|=|~|>|<"
 _FORM = re.compile(rf"\s*({_NAME})\s*({_OPERATOR})(.*)", re.DOTALL)
+_OR = re.compile(rf" OR (?=({_NAME})\s*(?:{_OPERATOR}))")
 _WRAPPED = re.compile(r"(LowCardinality|Nullable)\((.*)\)")
 _UNSIGNED = re.compile(r"UInt(8|16|32|64)")
 _WITH_UNIT = re.compile(r" *([0-9]{1,20}(?:\.[0-9]{1,9})?) *([A-Za-zµ]{1,3}) *")
@@ -53,18 +54,51 @@ class Condition:
         # A request whose carrier nobody knows is not of carrier x.
         return f"({comparison} OR {name} IS NULL)" if nullable and self.operator in ("!=", "!~") else comparison
 
+    def parameters(self, parameter: str) -> dict[str, Any]:
+        return {} if self.value is None else {parameter: self.value}
+
+    @property
+    def columns(self) -> frozenset[str]:
+        """Names of what it asks about."""
+        return frozenset({self.column.name})
+
+
+@dataclass(frozen=True)
+class AnyOf:
+    """Comparisons of which one at least holds."""
+
+    conditions: tuple[Condition, ...]
+
+    def sql(self, parameter: str) -> str:
+        return f"({' OR '.join(each.sql(f'{parameter}_{i}') for i, each in enumerate(self.conditions))})"
+
+    def parameters(self, parameter: str) -> dict[str, Any]:
+        own = (each.parameters(f"{parameter}_{i}") for i, each in enumerate(self.conditions))
+        return {name: value for each in own for name, value in each.items()}
+
+    @property
+    def columns(self) -> frozenset[str]:
+        """Names of what they ask about."""
+        return frozenset().union(*(each.columns for each in self.conditions))
+
 
 @dataclass(frozen=True)
 class Where:
     """All conditions of a command, joined by AND."""
 
-    conditions: tuple[Condition, ...] = ()
+    conditions: tuple[Condition | AnyOf, ...] = ()
+
+    @property
+    def columns(self) -> frozenset[str]:
+        """Names of what they ask about."""
+        return frozenset().union(*(each.columns for each in self.conditions))
 
     def sql(self) -> str:
         return "\n".join(f"    AND {condition.sql(f'where_{i}')}" for i, condition in enumerate(self.conditions))
 
     def parameters(self) -> dict[str, Any]:
-        return {f"where_{i}": c.value for i, c in enumerate(self.conditions) if c.value is not None}
+        own = (condition.parameters(f"where_{i}") for i, condition in enumerate(self.conditions))
+        return {name: value for each in own for name, value in each.items()}
 
 
 EVERYTHING = Where()
@@ -73,7 +107,7 @@ EVERYTHING = Where()
 def read(texts: Sequence[str], now: datetime, columns: Mapping[str, Column] | None = None) -> Where:
     """Read every `--where`; a usage mistake when a column is unknown or a value is not of its type."""
     known = request_columns() if columns is None else columns
-    return Where(tuple(_condition(text, now, known) for text in texts))
+    return Where(tuple(_any_of(text, now, known) for text in texts))
 
 
 def by_column(name: str, columns: Mapping[str, Column] | None = None) -> str:
@@ -98,6 +132,17 @@ def plain_type(column: Column) -> str:
 
 def is_nullable(column: Column) -> bool:
     return "Nullable(" in column.type
+
+
+def _any_of(text: str, now: datetime, known: Mapping[str, Column]) -> Condition | AnyOf:
+    """One comparison, or several with OR between them: where a column's name and a sign follow it, as no value has."""
+    parts, begins = [], 0
+    for found in _OR.finditer(text):
+        if found[1] in known:
+            parts.append(text[begins : found.start()])
+            begins = found.end()
+    last = _condition(text[begins:], now, known)
+    return AnyOf((*(_condition(part, now, known) for part in parts), last)) if parts else last
 
 
 def _condition(text: str, now: datetime, known: Mapping[str, Column]) -> Condition:

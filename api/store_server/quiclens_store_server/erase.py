@@ -247,7 +247,7 @@ class _Erasing:
             if log is not None and at is not None:
                 self._lines.add((log, int(at)))
         columns = catalogue.load().table("connections").columns
-        if {each.column.name for each in asked.conditions} <= {each.name for each in columns}:
+        if asked.columns <= {each.name for each in columns}:
             # Connections that never became a request too.
             of = conditions.read(texts, now, {each.name: each for each in columns})
             sql = _CONNECTIONS_WHERE.format(where=of.sql())

@@ -29,8 +29,8 @@ WhereTexts = Annotated[
         "--where",
         metavar="COLUMN=VALUE",
         help="Only requests where this holds; also != >= <= > < and ~ !~ with a pattern, such as path~/api/* (in "
-        "quotes, for the shell). Numbers may have a unit (duration_us>=1.5s). Repeat it to narrow. An empty value "
-        "means unknown.",
+        "quotes, for the shell). Numbers may have a unit (duration_us>=1.5s). 'a=1 OR a=2' is one condition; repeat "
+        "the option to narrow. An empty value means unknown.",
         autocompletion=offered_conditions,
     ),
 ]

@@ -15,7 +15,7 @@ from quiclens_questions.where import Where
 _TIME = "RFC 3339, or an age: `15m`, `2h`, `7d`. UTC."
 _WHERE = (
     "`column=value`, also `!=`, `>=`, `<=`, `>`, `<` (numbers may have a unit: `duration_us>=1.5s`), `~` and `!~` with "
-    "a pattern (`path~/api/*`). Repeat it, all must hold. Columns of `requests`."
+    "a pattern (`path~/api/*`); `a=1 OR a=2` is one condition. Repeat it, all must hold. Columns of `requests`."
 )
 
 Since = Annotated[str, Query(description=f"Only what began at or after this time. {_TIME}", max_length=64)]

@@ -26,6 +26,7 @@ from quiclens_web.api.strict import StrictRoute, of_scripts
 from quiclens_web.front.access import Role, visitor_of
 from quiclens_web.front.problems import KINDS as KINDS_OF_PROBLEMS
 from quiclens_web.pages.connection_words import connection_about, connection_facts
+from quiclens_web.pages.from_grafana import page_of
 from quiclens_web.pages.page import page
 from quiclens_web.pages.views import default_window, request_view
 from quiclens_web.pages.words import WORDS, cause_words
@@ -49,6 +50,29 @@ async def overview(app: App, by: str = "carrier") -> Response:
 @router.get("/requests", openapi_extra=of_scripts("since", "until", "where", "min_ms", "each", "limit", "box"))
 async def slow_requests(app: App, by: str = "carrier") -> Response:
     return page("requests.html", "/requests", **await _window(app, by))
+
+
+@router.get("/from-grafana")
+async def from_grafana(
+    from_: Annotated[int, Query(alias="from")],
+    to: int,
+    carrier: Annotated[list[str], Query(alias="var-carrier")] = [],  # noqa: B006 FastAPI copies it
+    region: Annotated[list[str], Query(alias="var-region")] = [],  # noqa: B006
+    city: Annotated[list[str], Query(alias="var-city")] = [],  # noqa: B006
+    pop: Annotated[list[str], Query(alias="var-pop")] = [],  # noqa: B006
+    network_type: Annotated[list[str], Query(alias="var-network_type")] = [],  # noqa: B006
+    app_version: Annotated[list[str], Query(alias="var-app_version")] = [],  # noqa: B006
+    trust: Annotated[str, Query(alias="var-trust")] = "1",
+) -> Response:
+    choices = {
+        "carrier": carrier,
+        "region": region,
+        "city": city,
+        "pop": pop,
+        "network_type": network_type,
+        "app_version": app_version,
+    }
+    return RedirectResponse(page_of(from_, to, choices, trust), 303)
 
 
 @router.get("/compare", openapi_extra=of_scripts("since", "until", "a", "b"))

@@ -97,9 +97,19 @@ export function wire(show) {
 export function conditionsOf(text) {
   const next = /[a-z_0-9]+\s*(?:!=|!~|>=|<=|=|~|>|<)/.source;
   const line = text.trim();
-  const found = [...line.matchAll(new RegExp(`(${next})\\s*(?:"([^"]*)"|'([^']*)'|(.*?))(?=\\s+${next}|\\s*$)`, "g"))];
+  const found = [...line.matchAll(new RegExp(`(${next})\\s*(?:"([^"]*)"|'([^']*)'|(.*?))(?=\\s+(?:OR\\s+)?${next}|\\s*$)`, "g"))];
   const before = line.slice(0, found[0]?.index ?? text.length).trim();
-  return [...(before ? [before] : []), ...found.map(([, name, double, single, plain]) => name.replace(/\s+/g, "") + (double ?? single ?? plain))];
+  const conditions = before ? [before] : [];
+  let ended = 0;
+  for (const match of found) {
+    const [whole, name, double, single, plain] = match;
+    const told = name.replace(/\s+/g, "") + (double ?? single ?? plain);
+    // With OR between them they are one condition.
+    if (ended && line.slice(ended, match.index).trim() === "OR") conditions.push(`${conditions.pop()} OR ${told}`);
+    else conditions.push(told);
+    ended = match.index + whole.length;
+  }
+  return conditions;
 }
 
 /** The line of which conditions are made: what is empty, or holds blanks, quotes or signs, stands in quotes. @param {string[]} conditions */
