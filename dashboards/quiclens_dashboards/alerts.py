@@ -44,11 +44,24 @@ class Rule:
         return self.title.lower().replace(" ", "-")
 
 
-_STANDARD_ERRORS = 4
-"""Fewer than one window in 30,000 is as far out where nothing has changed and connections are independent."""
-_CONNECTIONS = (3 * _HOUR + 15 * _MINUTE, 5 * _MINUTE)
-"""Those that begin later may be in their handshake."""
-_WORSE = "Their share in ten minutes is more than four standard errors above, and 1.5 times as large."
+def _worse_connections(name: str, title: str, severity: Literal["page", "ticket"], summary: str) -> Rule:
+    """One of `worse_connections.sql`: a share of connections has grown for two windows of ten minutes.
+
+    Where nothing has changed and connections are independent, fewer than one window in 30,000 is as far out.
+    """
+    return Rule(
+        name=name,
+        title=title,
+        summary=summary,
+        description="Their share in ten minutes is more than four standard errors above, and 1.5 times as large.",
+        when="gt",
+        threshold=4,
+        window=(3 * _HOUR + 15 * _MINUTE, 5 * _MINUTE),  # those that begin later may be in their handshake
+        holds="5m",
+        severity=severity,
+        every="5m",
+    )
+
 
 RULES = (
     Rule(
@@ -108,41 +121,20 @@ RULES = (
         holds="15m",
         severity="ticket",
     ),
-    Rule(
-        name="handshakes_fail",
-        title="Handshakes fail",
-        summary="More connections than in the three hours before do not complete their handshake.",
-        description=_WORSE,
-        when="gt",
-        threshold=_STANDARD_ERRORS,
-        window=_CONNECTIONS,
-        holds="5m",
-        severity="page",
-        every="5m",
+    _worse_connections(
+        "handshakes_fail",
+        "Handshakes fail",
+        "page",
+        "More connections than in the three hours before do not complete their handshake.",
     ),
-    Rule(
-        name="closes_with_errors",
-        title="Closes with errors",
-        summary="More connections than in the three hours before end with an error or a stateless reset.",
-        description=_WORSE,
-        when="gt",
-        threshold=_STANDARD_ERRORS,
-        window=_CONNECTIONS,
-        holds="5m",
-        severity="page",
-        every="5m",
+    _worse_connections(
+        "closes_with_errors",
+        "Closes with errors",
+        "page",
+        "More connections than in the three hours before end with an error or a stateless reset.",
     ),
-    Rule(
-        name="early_data_refused",
-        title="Early data refused",
-        summary="More 0-RTT than in the three hours before is rejected.",
-        description=_WORSE,
-        when="gt",
-        threshold=_STANDARD_ERRORS,
-        window=_CONNECTIONS,
-        holds="5m",
-        severity="ticket",
-        every="5m",
+    _worse_connections(
+        "early_data_refused", "Early data refused", "ticket", "More 0-RTT than in the three hours before is rejected."
     ),
     Rule(
         name="misrouted",

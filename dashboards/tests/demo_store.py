@@ -148,28 +148,27 @@ def _fill(store: Store, window: Window) -> None:
             " map(500, 9900, 600, 100) AS durations UNION ALL"
             f" SELECT toDateTime('{_text(bad - timedelta(minutes=5))}', 'UTC'), 200, map(500, 170, 700, 30))"
         ),
-        **_failing_connections(bad, "now", 0.12),
-        **_failing_connections(bad - timedelta(days=1), "ever", 0.03),
         "dropped_days (table_name, day, rows, bytes, why)": "'events', toDate('2020-01-01'), 5, 500, 'age'",
     }
     for columns, values in planted.items():
         store.command(f"INSERT INTO {columns} SELECT {values}")
+    _fail(store, bad, "now", 0.12)
+    _fail(store, bad - timedelta(days=1), "ever", 0.03)
 
 
-def _failing_connections(until: datetime, name: str, share: float) -> dict[str, str]:
+def _fail(store: Store, until: datetime, name: str, share: float) -> None:
     """1,000 connections of three hours, of which 3 % fail in each way that a rule counts, and 300 of ten minutes with
     another share."""
     at = f"toDateTime64('{_text(until - timedelta(minutes=15))}', 6, 'UTC')"
-    return {
-        "connections (connection_id, vantage, trace_id, version, started_at, trace_day, packets_sent,"
-        f" trace_probability, handshake_complete, close_code, zero_rtt) /* {name} */": (
-            f"concat('{name}-', toString(number)), 'server', concat('{name}-', toString(number)), 1,"
-            f" {at} + toIntervalSecond(if(number < 1000, -10 * toInt64(number) - 60, number - 1000)) AS at,"
-            " toDate(at, 'UTC'), 5, 0.5,"
-            f" cityHash64(number, 'rows') % 1000 >= 1000 * if(number < 1000, 0.03, {share}) AS is_good,"
-            " if(is_good, '0x100', 'internal_error'), if(is_good, 'accepted', 'rejected') FROM numbers(1300)"
-        )
-    }
+    store.command(
+        "INSERT INTO connections (connection_id, vantage, trace_id, version, started_at, trace_day, packets_sent,"
+        " trace_probability, handshake_complete, close_code, zero_rtt)"
+        f" SELECT concat('{name}-', toString(number)), 'server', concat('{name}-', toString(number)), 1,"
+        f" {at} + toIntervalSecond(if(number < 1000, -10 * toInt64(number) - 60, number - 1000)) AS at,"
+        " toDate(at, 'UTC'), 5, 0.5,"
+        f" cityHash64(number, 'rows') % 1000 >= 1000 * if(number < 1000, 0.03, {share}) AS is_good,"
+        " if(is_good, '0x100', 'internal_error'), if(is_good, 'accepted', 'rejected') FROM numbers(1300)"
+    )
 
 
 def _twice(store: Store, window: Window) -> None:

@@ -73,13 +73,12 @@ class AnyOf:
         return f"({' OR '.join(each.sql(f'{parameter}_{i}') for i, each in enumerate(self.conditions))})"
 
     def parameters(self, parameter: str) -> dict[str, Any]:
-        own = (each.parameters(f"{parameter}_{i}") for i, each in enumerate(self.conditions))
-        return {name: value for each in own for name, value in each.items()}
+        return _parameters(self.conditions, parameter)
 
     @property
     def columns(self) -> frozenset[str]:
         """Names of what they ask about."""
-        return frozenset().union(*(each.columns for each in self.conditions))
+        return _columns(self.conditions)
 
 
 @dataclass(frozen=True)
@@ -91,14 +90,22 @@ class Where:
     @property
     def columns(self) -> frozenset[str]:
         """Names of what they ask about."""
-        return frozenset().union(*(each.columns for each in self.conditions))
+        return _columns(self.conditions)
 
     def sql(self) -> str:
         return "\n".join(f"    AND {condition.sql(f'where_{i}')}" for i, condition in enumerate(self.conditions))
 
     def parameters(self) -> dict[str, Any]:
-        own = (condition.parameters(f"where_{i}") for i, condition in enumerate(self.conditions))
-        return {name: value for each in own for name, value in each.items()}
+        return _parameters(self.conditions, "where")
+
+
+def _parameters(conditions: Sequence[Condition | AnyOf], name: str) -> dict[str, Any]:
+    own = (each.parameters(f"{name}_{i}") for i, each in enumerate(conditions))
+    return {parameter: value for each in own for parameter, value in each.items()}
+
+
+def _columns(conditions: Sequence[Condition | AnyOf]) -> frozenset[str]:
+    return frozenset().union(*(each.columns for each in conditions))
 
 
 EVERYTHING = Where()

@@ -22,11 +22,7 @@ FROM
                 reason != '' OR code != '',
                 startsWith(why, 'idle_timeout') OR startsWith(why, 'idle timeout'),
                 startsWith(why, 'stateless_reset') OR startsWith(why, 'stateless reset'),
-                if(
-                    code != '',
-                    lower(code) NOT IN ('0', '0x0', '256', '0x100', 'no_error', 'h3_no_error'),
-                    why != '' AND NOT match(why, '^(graceful|destructor|clean|idle_timeout|idle timeout|no_error|no error)')
-                ),
+                (/* closed_with_error.sql */),
                 NOT has({ways:Array(UInt64)}, own_way)
             ],
             ways

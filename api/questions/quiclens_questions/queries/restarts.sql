@@ -22,7 +22,7 @@ SELECT
     sumIf(
         packets,
         name = 'quic:packet_dropped'
-            AND trigger IN ('cannot_forward', 'server_shutdown', 'worker_not_initialized')
+            AND trigger IN (/* restart_losses.sql */)
     ) AS dropped,
     sumIf(packets, name = 'quic:packet_dropped' AND trigger = 'connection_unknown') AS connection_unknown,
     sumIf(packets, name = 'host:stateless_reset_sent' AND since_start_us >= 0) AS resets_sent,

@@ -4,6 +4,8 @@ SELECT
     sumIf(packets, name = 'quic:packet_dropped') / sum(packets) AS dropped_share
 FROM (/* edge_operations/host_events.sql */)
 WHERE name = 'host:packet_forwarded'
-    OR name = 'quic:packet_dropped' AND trigger IN ('cannot_forward', 'server_shutdown', 'worker_not_initialized')
+    OR name = 'quic:packet_dropped' AND trigger IN (
+/* question restart_losses, over edge_operations */
+)
 HAVING sum(packets) > 0
 LIMIT 1

@@ -22,6 +22,7 @@ FROM
         weight,
         started_at >= $__toTime - INTERVAL 10 MINUTE AS is_new,
         lower(close_reason) AS why,
+        close_code AS code,
         arrayJoin(
             [
                 ('handshakes', true, NOT handshake_complete),
@@ -30,14 +31,9 @@ FROM
                     true,
                     startsWith(why, 'stateless_reset')
                         OR startsWith(why, 'stateless reset')
-                        OR if(
-                            close_code != '',
-                            lower(close_code) NOT IN ('0', '0x0', '256', '0x100', 'no_error', 'h3_no_error'),
-                            why != ''
-                                AND NOT match(
-                                    why, '^(graceful|destructor|clean|idle_timeout|idle timeout|no_error|no error)'
-                                )
-                        )
+                        OR (
+/* question closed_with_error, over alerts */
+)
                 ),
                 ('zero_rtt', zero_rtt IN ('accepted', 'rejected'), zero_rtt = 'rejected')
             ]

@@ -7,7 +7,9 @@ SELECT
     sumIf(
         packets,
         name = 'quic:packet_dropped'
-            AND trigger IN ('cannot_forward', 'server_shutdown', 'worker_not_initialized')
+            AND trigger IN (
+/* question restart_losses, over edge_operations */
+)
     ) AS dropped,
     sumIf(packets, name = 'quic:packet_dropped' AND trigger = 'connection_unknown') AS connection_unknown
 FROM

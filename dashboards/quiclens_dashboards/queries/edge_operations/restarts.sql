@@ -11,7 +11,9 @@ SELECT
     sumIf(
         packets,
         name = 'quic:packet_dropped'
-            AND trigger IN ('cannot_forward', 'server_shutdown', 'worker_not_initialized')
+            AND trigger IN (
+/* question restart_losses, over edge_operations */
+)
     ) AS dropped,
     sumIf(packets, name = 'host:stateless_reset_sent' AND since_start_us >= 0) AS resets_sent,
     count() OVER () AS rows_in_all
