@@ -406,8 +406,8 @@ fn no_log_costs_more_memory_than_a_process_may_have() {
         ("losses.qlog", losses(100_000), &[]),
         ("groups.qlog", groups(60_000, 1, 4), &[(connections, 108_928), (state, 98_304)]),
         ("requests.qlog", groups(20, 9_000, 1), &[(state, 66_164)]),
-        ("connections_and_requests.qlog", groups(30_000, 5, 4), &[(connections, 155_000), (state, 342_240)]),
-        ("answers.qlog", groups(6_000, 25, 4), &[(state, 476_806)]),
+        ("connections_and_requests.qlog", groups(30_000, 5, 4), &[(connections, 154_380), (state, 342_725)]),
+        ("answers.qlog", groups(6_000, 25, 4), &[(state, 476_765)]),
     ] {
         let path = scratch(name, file.as_bytes());
         let seen = load(&path);

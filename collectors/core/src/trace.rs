@@ -407,8 +407,8 @@ impl<'c> TraceReader<'c> {
             connection.order.get_or_insert_default();
         }
         let told = Told { raw, place: self.place, at_ns, is_step };
-        let (held, lingering, size) = (connection.held_bytes(), connection.fold.lingering(), connection.size.bytes());
-        connection.fold.is_full = size > free;
+        let (held, lingering) = (connection.held_bytes(), connection.fold.lingering());
+        connection.fold.is_full = connection.size.bytes() > free;
         connection.fold(event, told, tables, &self.file);
         self.held_bytes = (self.held_bytes + connection.held_bytes()).saturating_sub(held);
         if self.held_bytes > limits::HELD_BYTES {
@@ -418,8 +418,7 @@ impl<'c> TraceReader<'c> {
         }
         self.lingering = (self.lingering + connection.fold.lingering()).saturating_sub(lingering);
         if connection.size.read(raw.len()) {
-            connection.size.count(connection.state_bytes());
-            self.state_bytes = (self.state_bytes + connection.size.bytes()).saturating_sub(size);
+            connection.count_state(&mut self.state_bytes);
         }
         event.time_us = told_us;
         if let Some(edge) = &tables.edge {
@@ -613,9 +612,7 @@ impl<'c> TraceReader<'c> {
             for connection in self.open.all_mut() {
                 connection.is_dirty |= connection.fold.lingering() > 0;
                 connection.fold.let_all_go();
-                self.state_bytes = self.state_bytes.saturating_sub(connection.size.bytes());
-                connection.size.count(connection.state_bytes());
-                self.state_bytes += connection.size.bytes();
+                connection.count_state(&mut self.state_bytes);
                 connection.give(tables, At::Between, connection.seq);
             }
             self.count_lingering();

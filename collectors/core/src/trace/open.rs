@@ -69,9 +69,12 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// Bytes of memory that its state takes; records that wait are not among them.
-    pub fn state_bytes(&self) -> usize {
-        size_of::<Self>() + self.fold.get_heap_size() + size_of_val(&self.client)
+    /// Counts the memory that its state takes; records that wait, and what is known of its client, are not in it.
+    /// `of_all` is the sum of all connections, in bytes.
+    pub fn count_state(&mut self, of_all: &mut usize) {
+        let before = self.size.bytes();
+        self.size.count(size_of::<Self>() + self.fold.get_heap_size());
+        *of_all = (*of_all + self.size.bytes()).saturating_sub(before);
     }
 
     /// Folds an event, at once or, if records of the connection are held, in the order of their times.

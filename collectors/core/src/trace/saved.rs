@@ -168,8 +168,7 @@ impl<'c> TraceReader<'c> {
             values_unread: saved.values_unread,
             size: StateSize::default(),
         };
-        connection.size.count(connection.state_bytes());
-        self.state_bytes += connection.size.bytes();
+        connection.count_state(&mut self.state_bytes);
         self.open.put(connection);
     }
 }
