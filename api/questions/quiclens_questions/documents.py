@@ -129,8 +129,8 @@ class ReportDocument(TypedDict):
     warnings: Sequence[ReportWarning]
 
 
-class SlowRequest(TypedDict):
-    """A request as a list has it; a column of `by` that is none of these is there under its own name."""
+class ListedRequest(TypedDict):
+    """What a list has of a request from its row."""
 
     request_id: str
     external_id: str | None
@@ -154,10 +154,17 @@ class SlowRequest(TypedDict):
     grade: str
 
 
+class SlowRequest(ListedRequest):
+    """A request as a list has it; a column of `by` that is none of these is there under its own name. `usual_us` is how
+    long requests of its carrier, path and size take, where the list is sorted by it and there are enough of them."""
+
+    usual_us: int | None
+
+
 @whole
 class SlowDocument(TypedDict):
-    """The slowest requests, the longest first; `next` is the `after` that gives those behind them, null where none are,
-    and where a list was asked by a column."""
+    """The slowest requests, the longest first, or those that took the most times as long as is usual; `next` is the
+    `after` that gives those behind them, null where none are, and where a list was asked by a column."""
 
     requests: Sequence[SlowRequest]
     next: str | None

@@ -1,26 +1,40 @@
-"""Which requests were slow: the list, slowest first, and how many requests it was drawn from."""
+"""Which requests were slow: the list, slowest first, and how many requests it was drawn from.
+
+A list by duration is full of what is always slow. Sorted by what is usual it begins with those that took the most times
+as long as requests like them: the median of those with the same carrier, path and size of response, whatever else was
+asked for, in the window and in twice as long a stretch before it. So what happened in the window alone changes little
+of what is usual.
+"""
 
 import json
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any
+from datetime import UTC, datetime
+from typing import Any, Literal
 
 from quiclens_schema.store import Store
 
 from quiclens_questions.documents import Coverage, ReportCoverage, SlowDocument, SlowRequest
 from quiclens_questions.failure import usage
 from quiclens_questions.moment import bound
-from quiclens_questions.statements import ask, typed
+from quiclens_questions.standardised import ATTRIBUTES
+from quiclens_questions.statements import ask, ask_written, sql, typed
 from quiclens_questions.where import EVERYTHING, Where
 
 ROWS_AT_MOST = 10_000
+ENOUGH = 20  # requests that tell what is usual
+
+Sort = Literal["duration", "usual"]
+_LONGEST = {"usual": "CAST(NULL, 'Nullable(UInt64)')", "place": "duration_us", "beside usual": ""}
+_USUAL = "nullIf(median_us, 0)"
+_THOUSANDTHS = "if(median_us = 0, NULL, toUInt64(least(1000 * duration_us / median_us, 1e15)))"
+_BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
 class Slow:
-    """What was asked: a stretch of time, a least duration, conditions, how many (of each value of `by`), and behind
-    which request."""
+    """What was asked: a stretch of time, a least duration, conditions, how many (of each value of `by`), behind which
+    request, and which come first."""
 
     limit: int = 20
     since: datetime | None = None
@@ -29,13 +43,15 @@ class Slow:
     where: Where = EVERYTHING
     by: str = ""
     after: "Cursor | None" = None
+    sort: Sort = "duration"
 
 
 @dataclass(frozen=True)
 class Cursor:
     """A place in a list: behind its last request so far. `text` is what an answer has as `next`."""
 
-    duration_us: int | None
+    place: int | None
+    """What the list is sorted by: µs, or thousandths of what is usual."""
     request_id: str
     log_id: str = ""
     offset: int = 0
@@ -43,8 +59,8 @@ class Cursor:
 
     @property
     def text(self) -> str:
-        place = [self.duration_us, self.request_id, self.log_id, self.offset]
-        text = json.dumps(place, separators=(",", ":"), ensure_ascii=False)
+        parts = [self.place, self.request_id, self.log_id, self.offset]
+        text = json.dumps(parts, separators=(",", ":"), ensure_ascii=False)
         return urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
     @classmethod
@@ -52,13 +68,13 @@ class Cursor:
         """UsageMistake for a text that is no cursor."""
         try:
             read = json.loads(urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
-            duration_us, request_id, log_id, offset = read
-            for number in (0 if duration_us is None else duration_us, offset):
+            place, request_id, log_id, offset = read
+            for number in (0 if place is None else place, offset):
                 if type(number) is not int or not 0 <= number < 1 << 63:
                     raise ValueError(number)
             for text in (request_id, log_id):
                 text.encode()  # which half a pair of surrogates is not
-            return cls(duration_us, request_id, log_id, offset)
+            return cls(place, request_id, log_id, offset)
         except (ValueError, TypeError, AttributeError, RecursionError) as error:
             raise usage("after is no cursor", "the `next` of an answer to the same question") from error
 
@@ -71,29 +87,46 @@ def slow(store: Store, question: Slow) -> SlowDocument:
         "until": bound(question.until) if question.until else None,
     }
     following: str | None = None
+    marks, asked = _sorted(question)
+    asked |= window
     if question.by:
-        parameters = {**window, "per_value": question.limit, "limit": ROWS_AT_MOST}
-        rows = ask(store, "slow_by", parameters, question.where, by=[question.by]).dicts()
+        asked |= {"per_value": question.limit, "limit": ROWS_AT_MOST}
+        marks["column"] = f"`{question.by}`"
+        rows = ask_written(store, "slow_by", question.where, marks, asked).dicts()
         for row in rows:
             row.setdefault(question.by, row["by_value"])
             del row["by_value"]
     else:
         after = question.after or Cursor(None, "")
-        page = {
+        asked |= {
             "is_first": question.after is None,
-            "after_us": after.duration_us,
+            "after_place": after.place,
             "after_id": after.request_id,
             "after_log": after.log_id,
             "after_offset": after.offset,
+            "limit": question.limit + 1,
         }
-        rows = ask(store, "slow", {**window, **page, "limit": question.limit + 1}, question.where).dicts()
-        lines = [(row.pop("line_log_id"), row.pop("line_offset")) for row in rows]
+        rows = ask_written(store, "slow", question.where, marks, asked).dicts()
+        places = [
+            Cursor(row.pop("place"), row["request_id"], row.pop("line_log_id"), row.pop("line_offset")) for row in rows
+        ]
         if len(rows) > question.limit:
             rows.pop()
-            last = rows[-1]
-            following = Cursor(last["duration_us"], last["request_id"], *lines[question.limit - 1]).text
+            following = places[question.limit - 1].text
     requests = typed(SlowRequest, rows)
     return {"requests": requests, "next": following, "coverage": coverage(store, question.where, window)}
+
+
+def _sorted(question: Slow) -> tuple[dict[str, str], dict[str, Any]]:
+    """What a statement sorts by, and the parameters of that."""
+    if question.sort == "duration":
+        return dict(_LONGEST), {}
+    usual_since = _BEGINNING
+    if question.since:
+        usual_since = question.since - 2 * ((question.until or datetime.now(UTC)) - question.since)
+    by_all = {f"by_{name}": True for name in ATTRIBUTES}
+    marks = {"usual": _USUAL, "place": _THOUSANDTHS, "beside usual": sql("beside_usual")}
+    return marks, {"usual_since": bound(max(usual_since, _BEGINNING)), "enough": ENOUGH, **by_all}
 
 
 def newest(store: Store) -> datetime | None:

@@ -43,6 +43,12 @@ def share(part: float, whole: float) -> str:
     return ">99 %" if 99 < percent < 100 else f"{percent:.0f} %"
 
 
+def times(part: float, whole: float) -> str:
+    """How often the whole goes into the part: 0.8, 3.4, 120."""
+    ratio = part / whole
+    return f"{ratio:.1f}" if ratio < 9.95 else f"{ratio:,.0f}"
+
+
 def share_interval(low: float | None, high: float | None) -> str:
     """The ends of an interval of a share of 1; nothing where nothing bounds it."""
     return "" if low is None or high is None else f"{share(low, 1)} to {share(high, 1)}"

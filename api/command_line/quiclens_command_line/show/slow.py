@@ -12,18 +12,23 @@ from rich.text import Text
 from quiclens_command_line.show.bars import single
 from quiclens_command_line.show.tables import of_printable, titled
 from quiclens_questions.causes import look
-from quiclens_questions.units import duration, share
+from quiclens_questions.units import duration, share, times
 
 Row = Mapping[str, Any]
 
 
 @of_printable
-def slow_view(document: Row, by: str = "", title: str = "Slowest requests") -> Iterator[RenderableType]:
-    """One table, with a section for each value of `by`, and how many requests it was drawn from."""
+def slow_view(
+    document: Row, by: str = "", title: str = "Slowest requests", is_by_usual: bool = False
+) -> Iterator[RenderableType]:
+    """One table, with a section for each value of `by`, and how many requests it was drawn from; with what is usual, if
+    it is sorted by that."""
     if not document["requests"]:
         yield Text("No requests match.")
     else:
-        yield _table(document["requests"], by, title if not by else f"{title} by {by}")
+        if is_by_usual:
+            title += ", for requests like them"
+        yield _table(document["requests"], by, title if not by else f"{title} by {by}", is_by_usual)
     yield coverage_line(document["coverage"])
 
 
@@ -49,7 +54,7 @@ def shown(value: Any) -> str:
     return "unknown" if value is None or value == "" else str(value)
 
 
-def _table(rows: Sequence[Row], by: str, title: str) -> Table:
+def _table(rows: Sequence[Row], by: str, title: str, is_by_usual: bool) -> Table:
     """Every row once; a value of `by` stands once, beside its first row, and not again among the client's columns."""
     client = tuple(name for name in ("carrier", "region") if name != by)
     groups = _grouped(rows, by) if by else [(None, rows)]
@@ -57,6 +62,8 @@ def _table(rows: Sequence[Row], by: str, title: str) -> Table:
     if by:
         table.add_column(by, no_wrap=True, style="bold", max_width=24)
     table.add_column("duration", justify="right", no_wrap=True)
+    if is_by_usual:
+        table.add_column("beside usual", justify="right", no_wrap=True)
     table.add_column("mostly", no_wrap=True)
     table.add_column("request", overflow="fold", max_width=40, rank=2)
     table.add_column("status", justify="right", no_wrap=True, rank=4)
@@ -66,7 +73,9 @@ def _table(rows: Sequence[Row], by: str, title: str) -> Table:
     for value, group in groups:
         for index, row in enumerate(group):
             leading = [Text(shown(value) if index == 0 else "")] if by else []
-            table.add_row(*leading, *_cells(row, client))
+            took, *cells = _cells(row, client)
+            beside = [_beside_usual(row)] if is_by_usual else []
+            table.add_row(*leading, took, *beside, *cells)
         if len(rows) > len(groups):
             table.add_section()
     return table
@@ -89,6 +98,12 @@ def _cells(row: Row, client: tuple[str, ...]) -> tuple[RenderableType, ...]:
         started(row["started_at"]),
         Text(row["request_id"]),
     )
+
+
+def _beside_usual(row: Row) -> str:
+    """How many times as long as is usual, and what that is; nothing where too few are like it to say."""
+    usual, took = row["usual_us"], row["duration_us"]
+    return "–" if usual is None or took is None else f"{times(took, usual)} times {duration(usual)}"
 
 
 def _mostly(row: Row) -> Text:

@@ -18,7 +18,7 @@ from quiclens_questions.heat import heat
 from quiclens_questions.moment import moment
 from quiclens_questions.over_time import GROUPS_AT_MOST, INTERVALS_AT_MOST, OverTime, over_time, spent_over_time
 from quiclens_questions.report import ReportQuestion
-from quiclens_questions.slow import Cursor, Slow, slow
+from quiclens_questions.slow import Cursor, Slow, Sort, slow
 from quiclens_web.api.answering import NotFound, QuestionRunner, asking
 from quiclens_web.api.parameters import By, Conditions, Limit, Stretch, WhereTexts, by_columns, read_where
 from quiclens_web.api.strict import StrictRoute
@@ -41,17 +41,22 @@ async def slow_requests(
     by: By = "",
     min_ms: MinMs = 0,
     limit: Limit = 20,
+    sort: Annotated[
+        Sort, Query(description="Which come first: the longest, or those that took the most times as long as is usual.")
+    ] = "duration",
     after: Annotated[str, Query(max_length=8000, description="Go on behind a page: its `next`. Not with `by`.")] = "",
 ) -> Response:
     """The longest first, each with what it waited for most. With `by` so many of each value of that column.
 
-    The document is that of `quiclens slow --json`. Undated requests are there only without `since`.
+    The document is that of `quiclens slow --json`. Undated requests are there only without `since`. What is usual
+    (`usual_us`) is the median of requests with the same carrier, path and size of response, in the window and twice as
+    long before it.
     """
     column = conditions.by_column(by) if by else ""
     if column and after:
         raise usage("after cannot be asked with by", "ask one value at a time: where=column=value")
     page = Cursor.read(after) if after else None
-    question = Slow(limit, stretch.since, stretch.until, int(min_ms * 1000), where, column, page)
+    question = Slow(limit, stretch.since, stretch.until, int(min_ms * 1000), where, column, page, sort)
     return await app.document(lambda store: slow(store, question))
 
 

@@ -589,14 +589,16 @@ impl<'t> Pass<'_, '_, 't, '_> {
         Ok(())
     }
 
-    /// How this event's time is written: a word that stays in the shape, where [`shape::restore`] looks for it.
+    /// How this event's time is written: a word that stays in the shape, where [`shape::restore`] looks for it. Of a member
+    /// that is there twice the last known word counts.
     #[cold]
     #[inline(never)]
     fn time_format(&mut self, key: &[u8]) -> Result<(), JsonFault> {
         let (start, text) = (self.cursor.at, self.cursor.string()?);
         self.event.has_clock = true;
-        self.event.time_format = TimeFormat::read(&text.plain());
-        if self.event.time_format.is_none() {
+        if let Some(format) = TimeFormat::read(&text.plain()) {
+            self.event.time_format = Some(format);
+        } else {
             self.event.next_is_unread();
             let whole = &self.cursor.text[start..self.cursor.at];
             self.raw(key, whole);

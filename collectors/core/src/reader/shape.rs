@@ -173,8 +173,8 @@ fn outside_strings(shape: &[u8]) -> impl Iterator<Item = (usize, u8)> {
     })
 }
 
-/// What the record itself says of how its time is written: the member `time_format` of its outermost object, the last text
-/// where it is there twice.
+/// What the record itself says of how its time is written: the member `time_format` of its outermost object, the last
+/// where it is there twice: unknown words do not stand in a shape.
 fn own_format(shape: &[u8]) -> Option<TimeFormat> {
     memchr::memmem::find(shape, b"format")?;
     let (mut depth, mut found) = (0usize, None);

@@ -1334,8 +1334,8 @@ export interface SeriesDocument {
   limits: LimitColumns;
 }
 /**
- * The slowest requests, the longest first; `next` is the `after` that gives those behind them, null where none are,
- * and where a list was asked by a column.
+ * The slowest requests, the longest first, or those that took the most times as long as is usual; `next` is the
+ * `after` that gives those behind them, null where none are, and where a list was asked by a column.
  */
 export interface SlowDocument {
   requests: SlowRequest[];
@@ -1343,7 +1343,8 @@ export interface SlowDocument {
   coverage: Coverage;
 }
 /**
- * A request as a list has it; a column of `by` that is none of these is there under its own name.
+ * A request as a list has it; a column of `by` that is none of these is there under its own name. `usual_us` is how
+ * long requests of its carrier, path and size take, where the list is sorted by it and there are enough of them.
  */
 export interface SlowRequest {
   request_id: string;
@@ -1366,6 +1367,7 @@ export interface SlowRequest {
   top_cause_us: number | null;
   coverage: string;
   grade: string;
+  usual_us: number | null;
 }
 /**
  * What traced requests spent their time on over time: columns of one length, of causes that there were.

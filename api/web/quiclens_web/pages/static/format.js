@@ -20,6 +20,12 @@ export function ms(us, digits = 1) {
   return us === null || us === undefined ? "–" : (us / 1e3).toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
 }
 
+/** How often the whole goes into the part: 0.8, 3.4, 120. @param {number} part @param {number} all */
+export function times(part, all) {
+  const ratio = part / all;
+  return ratio < 9.95 ? ratio.toFixed(1) : whole(ratio);
+}
+
 /** @param {number | null | undefined} count */
 export function size(count) {
   if (count === null || count === undefined) return "–";

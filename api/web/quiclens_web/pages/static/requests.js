@@ -5,7 +5,7 @@ import { ask, newest } from "./api.js";
 import { CAUSES } from "./causes.js";
 import { el, fill, find, isAsked, isTold } from "./dom.js";
 import { findingsTable } from "./findings.js";
-import { duration, moment, ms, short, whole } from "./format.js";
+import { duration, moment, ms, short, times, whole } from "./format.js";
 import { drawHeat } from "./heat.js";
 import { change, requestPage, state } from "./state.js";
 import { answered, chosen, covered, wire } from "./window.js";
@@ -25,17 +25,19 @@ function show(isLive = false) {
   input("#min-ms").value = now.get("min_ms") ?? "";
   input("#each").checked = now.get("each") === "1";
   input("#limit").value = now.get("limit") ?? "20";
+  const sort = now.get("sort") === "usual" ? "usual" : "duration";
+  input("#sort").value = sort;
   newestList(async (signal) => {
     if (!isLive) {
       fill(find("#coverage"), "asking …");
       isAsked(...DRAWN);
     }
-    const [map, list] = await Promise.all([ask("/api/v1/heat", window, signal), ask("/api/v1/requests", { ...window, ...boxWindow(), where: [...asked.where, ...beneathBox()], min_ms: leastMs(), by: input("#each").checked ? asked.by : "", limit: Math.min(1000, Number(input("#limit").value)) }, signal)]);
+    const [map, list] = await Promise.all([ask("/api/v1/heat", window, signal), ask("/api/v1/requests", { ...window, ...boxWindow(), where: [...asked.where, ...beneathBox()], min_ms: leastMs(), sort, by: input("#each").checked ? asked.by : "", limit: Math.min(1000, Number(input("#limit").value)) }, signal)]);
     answered(map);
     fill(find("#coverage"), covered(map.coverage));
     fill(find("#heat-scale"), ...(map.requests.length ? drawHeat(find("#heat"), map, box(), select) : []));
     if (!map.requests.length) fill(find("#heat"), el("p", { class: "teach" }, "No request with a duration began in this window. A longer one?"));
-    rows(list, input("#each").checked ? asked.by : "");
+    rows(list, input("#each").checked ? asked.by : "", sort === "usual");
     isTold(...DRAWN);
   }, (message) => {
     fill(find("#coverage"), el("span", { class: "error" }, message));
@@ -89,33 +91,40 @@ function showBox() {
   }, (message) => fill(place, el("p", { class: "error" }, message)));
 }
 
-/** @param {import("./documents.js").SlowDocument} list @param {string} by the column that each of its values has some of, or none */
-function rows(list, by) {
+/** @param {import("./documents.js").SlowDocument} list @param {string} by the column that each of its values has some of, or none @param {boolean} isByUsual */
+function rows(list, by, isByUsual) {
   const drawn = box();
   const shown = list.requests;
-  find("#slowest-note").textContent = drawn ? "in the box" : `of ${whole(list.coverage.requests)}`;
+  find("#slowest-note").textContent = (drawn ? "in the box" : `of ${whole(list.coverage.requests)}`) + (isByUsual ? "; usual: the median of the same carrier, path and size, in the window and twice as long before it" : "");
   if (!shown.length) return fill(find("#rows"), el("p", { class: "teach" }, "No request matches. Fewer conditions, or a longer window?"));
-  const head = ["duration, ms", "request", "began, UTC", "status", "carrier", "region", "server", "waited most for", "trace"];
+  const head = ["duration, ms", ...(isByUsual ? ["× usual"] : []), "request", "began, UTC", "status", "carrier", "region", "server", "waited most for", "trace"];
   fill(find("#rows"), el("div", { class: "wide" }, el("table", {},
-    el("thead", {}, el("tr", {}, ...head.map((name, at) => el("th", { class: at === 0 ? "n" : "" }, name)))),
-    ...(by ? groups(shown, by, head.length) : [el("tbody", {}, ...shown.map(row))]))));
+    el("thead", {}, el("tr", {}, ...head.map((name, at) => el("th", { class: at === 0 || name === "× usual" ? "n" : "" }, name)))),
+    ...(by ? groups(shown, by, head.length, isByUsual) : [el("tbody", {}, ...shown.map((each) => row(each, isByUsual)))]))));
 }
 
-/** A body for each value of a column, headed by it. @param {any[]} shown @param {string} by @param {number} columns */
-function groups(shown, by, columns) {
+/** A body for each value of a column, headed by it. @param {any[]} shown @param {string} by @param {number} columns @param {boolean} isByUsual */
+function groups(shown, by, columns, isByUsual) {
   const values = [...new Set(shown.map((each) => each[by] ?? "unknown"))];
   return values.map((value) => {
     const own = shown.filter((each) => (each[by] ?? "unknown") === value);
-    return el("tbody", {}, el("tr", { class: "group" }, el("th", { colspan: columns, scope: "rowgroup" }, `${by.replaceAll("_", " ")} ${value} `, el("small", {}, `its ${whole(own.length)} slowest`))), ...own.map(row));
+    return el("tbody", {}, el("tr", { class: "group" }, el("th", { colspan: columns, scope: "rowgroup" }, `${by.replaceAll("_", " ")} ${value} `, el("small", {}, `its ${whole(own.length)} slowest`))), ...own.map((each) => row(each, isByUsual)));
   });
 }
 
-/** @param {any} each */
-function row(each) {
+/** @param {import("./documents.js").SlowRequest} each */
+function beside(each) {
+  if (each.usual_us === null || each.duration_us === null) return [el("small", {}, "too few like it")];
+  return [times(each.duration_us, each.usual_us), " ", el("small", {}, `× ${duration(each.usual_us)}`)];
+}
+
+/** @param {any} each @param {boolean} isByUsual */
+function row(each, isByUsual) {
   const local = each.started_at ? `${new Date(each.started_at).toLocaleString()} where you are` : null;
   const waited = each.top_cause ? [el("i", { class: `swatch cause-${each.top_cause}` }), ` ${CAUSES.get(each.top_cause)?.name ?? each.top_cause} `, el("small", {}, duration(each.top_cause_us))] : [el("small", {}, each.coverage === "none" ? "no trace" : "took no time")];
   return el("tr", { class: "leads", onclick: (/** @type {MouseEvent} */ event) => { if (!(/** @type {HTMLElement} */ (event.target).closest("a"))) location.href = page(each); } },
     el("td", { class: "n" }, el("a", { href: page(each) }, ms(each.duration_us))),
+    ...(isByUsual ? [el("td", { class: "n" }, ...beside(each))] : []),
     el("td", {}, el("a", { href: page(each), tabindex: "-1" }, short(`${each.method ?? ""} ${each.path ?? each.request_id}`, 80))),
     el("td", { class: "n", title: local }, each.started_at ? each.started_at.slice(5, 23).replace("T", " ") : "undated"),
     el("td", {}, each.status),
@@ -129,6 +138,6 @@ const page = (each) => requestPage(each.request_id);
 
 if (document.querySelector("#window")) {
   wire(show);
-  for (const [id, name] of [["#min-ms", "min_ms"], ["#limit", "limit"]]) find(id).addEventListener("change", () => { change({ [name]: input(id).value }); show(); });
+  for (const [id, name] of [["#min-ms", "min_ms"], ["#limit", "limit"], ["#sort", "sort"]]) find(id).addEventListener("change", () => { change({ [name]: input(id).value }); show(); });
   find("#each").addEventListener("change", () => { change({ each: input("#each").checked ? "1" : null }); show(); });
 }
