@@ -27,8 +27,8 @@ def slow_view(
         yield Text("No requests match.")
     else:
         if is_by_usual:
-            title += ", for requests like them"
-        yield _table(document["requests"], by, title if not by else f"{title} by {by}", is_by_usual)
+            title = f"{title} beside what is usual"
+        yield _table(document["requests"], by, f"{title} by {by}" if by else title, is_by_usual)
     yield coverage_line(document["coverage"])
 
 
