@@ -11,7 +11,7 @@ from quiclens_questions.savings import interval_us
 SLOW = {
     "request_id", "external_id", "connection_id", "stream_id", "started_at", "server", "carrier", "region", "vantage",
     "source", "method", "authority", "path", "status", "duration_us", "logged_duration_us", "top_cause", "top_cause_us",
-    "coverage", "grade",
+    "coverage", "grade", "usual_us",
 }  # fmt: skip
 EXPLAIN = {
     "request_id", "duration_us", "logged_duration_us", "complete", "parts", "top_cause", "unattributed_us",
