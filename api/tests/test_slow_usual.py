@@ -55,6 +55,8 @@ def requests() -> Iterator[Row]:
     for number in range(ENOUGH - 1):
         yield one(SINCE + timedelta(minutes=number), 900_000_000, "acme", "/rare", 900)
     yield one(SINCE, 4_000_000_000, "acme", "/once", None)
+    yield one(SINCE, 1 << 61, "acme", "/film", 900, weight=0)  # 1000 times as much is more than 64 bits hold
+    yield {**one(SINCE, 0, "acme", "/film", 900, complete=False), "duration_us": None}
 
 
 @pytest.fixture(scope="module")
@@ -109,9 +111,17 @@ def test_those_come_first_that_took_the_most_times_as_long_as_is_usual(store: St
         assert (each["usual_us"] is None) == (wanted is None)
         if wanted is not None:
             assert each["usual_us"] == pytest.approx(wanted, rel=ROUNDED)
-    places = [1000 * (each["duration_us"] or 0) // each["usual_us"] if each["usual_us"] else -1 for each in listed]
+    places = [
+        -1
+        if each["usual_us"] is None or each["duration_us"] is None
+        else 1000 * each["duration_us"] // each["usual_us"]
+        for each in listed
+    ]
     assert places == sorted(places, reverse=True) and places[0] > 3_000
     assert {rows[each["request_id"]]["path"] for each in listed if each["usual_us"] is None} == {"/once", "/rare"}
+    first, without = listed[0], next(each for each in listed if each["duration_us"] is None)
+    assert first["duration_us"] == 1 << 61 and without["usual_us"], "longest of all, and without a duration behind all"
+    assert all(each["usual_us"] is None or each["duration_us"] is None for each in listed[listed.index(without) :])
 
 
 def test_conditions_choose_what_is_listed_and_not_what_is_usual(store: Store) -> None:

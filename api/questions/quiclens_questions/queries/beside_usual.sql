@@ -8,6 +8,7 @@ LEFT ANY JOIN
     FROM requests
     WHERE (/* ingest/measured_request.sql */)
         AND started_hour >= toStartOfHour({usual_since:DateTime64(6, 'UTC')})
+        AND ({until:Nullable(DateTime64(6, 'UTC'))} IS NULL OR started_hour <= toStartOfHour(assumeNotNull({until:Nullable(DateTime64(6, 'UTC'))})))
         AND started_at >= {usual_since:DateTime64(6, 'UTC')}
         AND ({until:Nullable(DateTime64(6, 'UTC'))} IS NULL OR started_at < {until:Nullable(DateTime64(6, 'UTC'))})
     GROUP BY usual_stratum

@@ -114,7 +114,8 @@ function groups(shown, by, columns, isByUsual) {
 
 /** @param {import("./documents.js").SlowRequest} each */
 function beside(each) {
-  if (each.usual_us === null || each.duration_us === null) return [el("small", {}, "too few like it")];
+  if (each.duration_us === null) return ["–"];
+  if (each.usual_us === null) return [el("small", {}, "too few like it")];
   return [times(each.duration_us, each.usual_us), " ", el("small", {}, `× ${duration(each.usual_us)}`)];
 }
 
