@@ -207,6 +207,16 @@ def test_rows_of_each_value_stand_under_its_name(demo: Served) -> None:
     assert not one["errors"] and not one["missing"], one
 
 
+def test_the_order_of_the_list_is_chosen_and_its_address_opens_again(demo: Served) -> None:
+    choose = [["#sort", "text", "usual"]]
+    expect = ["#rows tbody tr", "text=the median of the same carrier, path and size", "text=× usual"]
+    (chosen,) = seen(demo, [step("sort_chosen", "/requests", expect, choose)])
+    assert not chosen["errors"] and not chosen["missing"] and "sort=usual" in chosen["url"], chosen
+    again = chosen["url"].removeprefix(demo.url)
+    (opened,) = seen(demo, [step("sort_opened", again, expect)])
+    assert not opened["errors"] and not opened["missing"], opened
+
+
 def test_one_drag_is_one_step_to_go_back(demo: Served) -> None:
     """Charts of a group share their cursor, and a selection in one is one in all."""
     slowest = json.loads(demo.ask(method="GET", path="/api/v1/requests?limit=1").text)["requests"][0]

@@ -137,7 +137,7 @@ def test_a_misspelled_parameter_is_told_its_name(web: TestClient) -> None:
 def test_a_browser_is_shown_which_parameter_there_is_not_and_which_there_are(web: TestClient) -> None:
     shown = web.get("/requests?limti=3", headers=HTML)
     assert shown.status_code == 422 and "<h1>There is no parameter &#39;limti&#39; here</h1>" in shown.text
-    assert "<p>Limit? This page takes box, by, each, limit, min_ms, since, until, where</p>" in shown.text
+    assert "<p>Limit? This page takes box, by, each, limit, min_ms, since, sort, until, where</p>" in shown.text
     assert "<p>This address takes none</p>" in web.get("/working?a=1", headers=HTML).text
     hostile = web.get("/requests?%3Cscript%3E=1", headers=HTML).text
     assert "<script>" not in hostile and "&lt;script&gt;" in hostile

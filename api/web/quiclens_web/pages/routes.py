@@ -47,7 +47,7 @@ async def overview(app: App, by: str = "carrier") -> Response:
     return page("overview.html", "/", **await _window(app, by), weekdays=WEEKDAYS)
 
 
-@router.get("/requests", openapi_extra=of_scripts("since", "until", "where", "min_ms", "each", "limit", "box"))
+@router.get("/requests", openapi_extra=of_scripts("since", "until", "where", "min_ms", "each", "limit", "sort", "box"))
 async def slow_requests(app: App, by: str = "carrier") -> Response:
     return page("requests.html", "/requests", **await _window(app, by))
 
