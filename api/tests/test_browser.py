@@ -209,7 +209,7 @@ def test_rows_of_each_value_stand_under_its_name(demo: Served) -> None:
 
 def test_the_order_of_the_list_is_chosen_and_its_address_opens_again(demo: Served) -> None:
     choose = [["#sort", "text", "usual"]]
-    expect = ["#rows tbody tr", "text=the median of the same carrier, path and size", "text=× usual"]
+    expect = ["#rows tbody tr", "text=the median of the same carrier, path and size", "text=\u00d7 usual"]
     (chosen,) = seen(demo, [step("sort_chosen", "/requests", expect, choose)])
     assert not chosen["errors"] and not chosen["missing"] and "sort=usual" in chosen["url"], chosen
     again = chosen["url"].removeprefix(demo.url)
