@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -10,7 +11,7 @@ from quiclens_schema.store import Store
 from serve_process import start
 from store_rows import plant
 
-from quiclens_questions.different import Different, different
+from quiclens_questions.different import Different, different, promise
 from quiclens_questions.findings import Group, Population, design_effect, found
 from quiclens_questions.statistics.distributions import binomial_tail
 
@@ -40,6 +41,70 @@ def test_a_pair_that_explains_it_comes_before_its_conditions() -> None:
     assert names[0] == (("a", "b"), ())
     assert (("a", "c"), ()) not in names
     assert (("a",), ("a", "b")) in names
+
+
+def test_what_stands_out_only_through_a_narrower_one_follows_and_names_it() -> None:
+    """A server is slow, so its point of presence, its cluster, and a carrier there seem to be."""
+    whole = Population(100_000, 5_000, 1.0)
+    server = Group(("server=s1",), 2_000, 1_500)
+    pop, cluster = Group(("pop=p1",), 10_000, 1_800), Group(("cluster=k1",), 40_000, 2_900)
+    singles = [cluster, pop, server, Group(("carrier=c1",), 10_000, 900)]
+    pairs = [
+        Group(("cluster=k1", "server=s1"), 2_000, 1_500),
+        Group(("pop=p1", "server=s1"), 2_000, 1_500),
+        Group(("carrier=c1", "server=s1"), 500, 450),
+        Group(("carrier=c1", "pop=p1"), 1_300, 490),
+    ]
+    names = {each.group.names: each.through for each in found(singles, pairs, 100, whole)}
+    assert next(iter(names)) == ("server=s1",)
+    assert names[("pop=p1",)] == ("server=s1",) and names[("cluster=k1",)] == ("server=s1",)
+    assert names[("carrier=c1", "server=s1")] == () and names[("carrier=c1",)] == ("carrier=c1", "server=s1")
+    # A pair of the wider place is there through that of the narrower.
+    assert names.get(("carrier=c1", "pop=p1"), ("carrier=c1", "server=s1")) == ("carrier=c1", "server=s1")
+
+
+def test_a_wide_one_that_is_slow_elsewhere_too_is_no_ones_shadow() -> None:
+    whole = Population(100_000, 5_000, 1.0)
+    singles = [Group(("pop=p1",), 10_000, 2_500), Group(("server=s1",), 2_000, 900)]
+    pairs = [Group(("pop=p1", "server=s1"), 2_000, 900)]
+    assert {each.group.names: each.through for each in found(singles, pairs, 100, whole)} == {
+        ("pop=p1",): (),
+        ("server=s1",): (),
+    }
+
+
+def test_edges_of_one_measured_attribute_are_one_finding() -> None:
+    whole = Population(100_000, 5_000, 1.0)
+    singles = [
+        Group((f"bytes>={edge}",), requests, chosen, scales=("bytes>=",))
+        for edge, requests, chosen in ((1, 50_000, 4_000), (2, 25_000, 3_500), (3, 10_000, 2_800), (4, 5_000, 2_000))
+    ]
+    (finding,) = found(singles, [], 0, whole)
+    assert finding.group.names == ("bytes>=4",) and {each.group.names[0] for each in finding.nested} == {
+        "bytes>=1",
+        "bytes>=2",
+        "bytes>=3",
+    }
+
+
+def test_a_symptom_explains_nothing() -> None:
+    """Requests that lose packets are slow: that does not clear the server where they do."""
+    whole = Population(100_000, 5_000, 1.0)
+    lost = Group(("packets_lost>=5",), 3_000, 2_900, scales=("packets_lost>=",), is_symptom=True)
+    singles = [Group(("server=s1",), 10_000, 3_100), lost, replace(lost, names=("packets_lost>=1",), requests=9_000)]
+    findings = found(singles, [Group(("server=s1", "packets_lost>=5"), 3_000, 2_900)], 0, whole)
+    assert [each.through for each in findings] == [(), ()]
+
+
+def test_a_pair_is_looked_at_though_most_of_the_chosen_have_either() -> None:
+    """Nine in ten of the slow have the carrier, nine in ten the server, and four in five both: no more than chance
+    among the slow, and far more than among all."""
+    whole = Population(100_000, 1_000, 1.0)
+    one, other, both = Group(("a",), 20_000, 900), Group(("b",), 20_000, 900), Group(("a", "b"), 4_000, 810)
+    everywhere = Group(("c",), 90_000, 990)
+    usual = Group(("a", "c"), 18_000, 891)
+    assert promise(one, other, both, whole) > promise(one, everywhere, usual, whole)
+    assert promise(one, Group(("d",), 30_000, 900), Group(("a", "d"), 20_000, 900), whole) == 0  # a is within d
 
 
 def test_what_a_trace_alone_tells_is_compared_among_traced_requests() -> None:

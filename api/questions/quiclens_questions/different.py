@@ -12,8 +12,13 @@ from typing import Any
 
 from quiclens_schema.store import Result, Store
 
-from quiclens_questions.documents import ConditionDocument, DifferentDocument, FindingDocument
-from quiclens_questions.findings import FEWEST, Finding, Group, Population, design_effect, found
+from quiclens_questions.documents import (
+    ConditionDocument,
+    CountedConditionsDocument,
+    DifferentDocument,
+    FindingDocument,
+)
+from quiclens_questions.findings import FEWEST, Finding, Group, Population, design_effect, found, standing_out
 from quiclens_questions.moment import bound
 from quiclens_questions.slow import coverage
 from quiclens_questions.statements import ask_written, sql, together
@@ -25,11 +30,16 @@ CATEGORIES = (
     "quic_version", "congestion_controller", "arm", "request_number",
 )  # fmt: skip
 NUMBERS = ("min_rtt_us", "packets_lost", "request_bytes", "response_bytes")
+SYMPTOMS = ("min_rtt_us", "packets_lost")
+"""Attributes that tell how requests are slow, not which they are: they are in no pair, and explain nothing."""
 _UPPER = (0.5, 0.75, 0.9, 0.95, 0.99)
 _LOWER = (0.5, 0.25, 0.1)
 _VALUES_AT_MOST = 200  # of one attribute, those with most of the chosen
 _PAIRED_AT_MOST = 8  # conditions of one attribute that are looked at in pairs
 _PAIRS_AT_MOST = 250
+_PAIRS_COUNTED = 30_000  # more than there are of 8 conditions each of all attributes
+_WITHIN_AT_MOST = 150  # pairs of which one condition may follow from the other
+_SAMPLED_ABOUT = 20_000  # requests in which pairs are counted before it is known which are worth counting in all
 _DURATION_MAX = (1 << 63) - 1
 
 Row = dict[str, Any]
@@ -63,6 +73,11 @@ class AttributeCondition:
     def name(self) -> str:
         return f"{self.attribute}{self.operator}{self.value}"
 
+    @property
+    def scales(self) -> tuple[str, ...]:
+        """Of what it is an edge; nothing where it is a value."""
+        return () if self.operator == "=" else (f"{self.attribute}{self.operator}",)
+
     def sql(self, parameter: str) -> str:
         if self.operator == "=":
             return f"ifNull(toString({self.attribute}) = {{{parameter}:String}}, 0)"
@@ -73,7 +88,7 @@ class AttributeCondition:
 
 
 def different(store: Store, asked: Different) -> DifferentDocument:
-    """The document: the population, what was chosen of it, and the findings, the surest largest effect first."""
+    """The document: the population, what was chosen of it, and the findings, the widest and sharpest first."""
     window = _window(asked)
     edges, covered = together(
         lambda: _edges(store, asked, window),
@@ -157,7 +172,10 @@ def _singles(store: Store, asked: Different, window: Row, edges: Row) -> list[tu
     rows = _ask(store, "different_values", asked, {**window, **limits, **bound_values}, marks).dicts()
     rows.sort(key=lambda row: (*asked.categories, *asked.numbers).index(row["attribute"]))
     found_conditions = [AttributeCondition(row["attribute"], row["operator"], row["value"]) for row in rows]
-    return [(each, Group((each.name,), row["n"], row["s"])) for each, row in zip(found_conditions, rows, strict=True)]
+    return [
+        (each, Group((each.name,), row["n"], row["s"], scales=each.scales, is_symptom=each.attribute in SYMPTOMS))
+        for each, row in zip(found_conditions, rows, strict=True)
+    ]
 
 
 def _measured(asked: Different, edges: Row) -> list[AttributeCondition]:
@@ -178,6 +196,8 @@ def _pairs(
     """The pairs with most of the chosen beyond what is expected, and how many pairs there could have been."""
     by_attribute: dict[str, list[tuple[AttributeCondition, Group]]] = {}
     for condition, group in counted:
+        if group.is_symptom:
+            continue
         by_attribute.setdefault(condition.attribute, []).append((condition, group))
     sizes = [len(each) for each in by_attribute.values()]
     possible = (sum(sizes) ** 2 - sum(size * size for size in sizes)) // 2
@@ -192,25 +212,65 @@ def _pairs(
         groups += [group for _, group in surest]
         attributes += [place] * len(surest)
     places = _Places(picked)
-    limit = {"attributes": attributes, "fewest": 5, "limit": 20_000}
-    rows = _ask(store, "different_pairs", asked, {**window, **places.bound, **limit}, places.marks).rows
-    # More than its conditions lead one to expect; the excess is at most what is chosen.
-    likely = sorted(rows, key=lambda row: -_promise(groups[row[0] - 1], groups[row[1] - 1], row[2], whole))[
-        :_PAIRS_AT_MOST
-    ]
+    known = standing_out([group for _, group in counted], whole)
+    standing = frozenset(name for each in known for name in each.group.names)
+    likely = _likely(
+        store, asked, {**window, **places.bound, "attributes": attributes}, places, groups, standing, whole
+    )
     if not likely:
         return [], possible
     marks = {**places.marks, **places.of_pairs([(first, second) for first, second, _ in likely])}
     (totals,) = _ask(store, "different_pair_totals", asked, {**window, **places.bound}, marks).one()
     return [
-        Group(
-            (picked[first - 1].name, picked[second - 1].name),
-            n,
-            s,
-            min((groups[place - 1].known for place in (first, second)), key=lambda known: known or (whole.requests,)),
-        )
+        _together(groups[first - 1], groups[second - 1], n, s, whole)
         for (first, second, s), n in zip(likely, totals, strict=True)
     ], possible
+
+
+def _together(one: Group, other: Group, requests: int, chosen: int, whole: Population) -> Group:
+    known = min((each.known for each in (one, other)), key=lambda known: known or (whole.requests,))
+    scales = tuple(each.scales[0] if each.scales else "" for each in (one, other))
+    return Group((*one.names, *other.names), requests, chosen, known, scales)
+
+
+def _likely(
+    store: Store,
+    asked: Different,
+    given: Row,
+    places: "_Places",
+    groups: Sequence[Group],
+    standing: frozenset[str],
+    whole: Population,
+) -> list[tuple[int, int, int]]:
+    """Pairs, by the places of their conditions and with how many of the chosen both hold for, that are worth counting
+    in all requests: those that promise most, and those of two conditions that stand out, of which one may follow from
+    the other."""
+    each = max(1, whole.requests // _SAMPLED_ABOUT)
+    chosen, sampled = together(
+        lambda: _pairs_of(store, asked, given, places, "is_chosen", fewest=5),
+        lambda: _pairs_of(store, asked, given, places, f"cityHash64(request_id) % {each} = 0", fewest=1),
+    )
+    about = {(first, second): each * count for first, second, count in sampled}
+    promising: list[tuple[float, tuple[int, int, int]]] = []
+    within: list[tuple[int, tuple[int, int, int]]] = []
+    for first, second, both_chosen in chosen:
+        one, other = groups[first - 1], groups[second - 1]
+        both = Group((), max(both_chosen, about.get((first, second), 0)), both_chosen)
+        promising.append((-promise(one, other, both, whole), (first, second, both_chosen)))
+        narrow = min(one, other, key=lambda group: group.requests)
+        if narrow.chosen == both_chosen and standing.issuperset((*one.names, *other.names)):
+            within.append((-both_chosen, (first, second, both_chosen)))
+    most = (*sorted(promising)[:_PAIRS_AT_MOST], *sorted(within)[:_WITHIN_AT_MOST])
+    return list(dict.fromkeys(pair for _, pair in most))
+
+
+def _pairs_of(
+    store: Store, asked: Different, given: Row, places: "_Places", which: str, fewest: int
+) -> Sequence[tuple[int, int, int]]:
+    """(place, place, for how many requests both hold) of these requests of the population."""
+    marks = {**places.marks, "which": which}
+    found = _ask(store, "different_pairs", asked, {**given, "fewest": fewest, "limit": _PAIRS_COUNTED}, marks)
+    return [(first, second, count) for first, second, count in found.rows]
 
 
 class _Places:
@@ -269,10 +329,15 @@ def _surplus(group: Group, whole: Population) -> float:
     return (group.chosen - expected) / math.sqrt(max(1.0, expected))
 
 
-def _promise(first: Group, second: Group, chosen: int, whole: Population) -> float:
-    """Standard errors above what two independent conditions would give; the pair's size is not known yet."""
-    expected = first.chosen * second.chosen / whole.chosen
-    return (chosen - expected) / math.sqrt(max(1.0, expected))
+def promise(one: Group, other: Group, both: Group, whole: Population) -> float:
+    """Standard errors above what the highest of these shares would give: that of the requests with the one condition
+    and not the other, either way, and that of all others. How many requests have both is known from a sample."""
+    beyond = [(one.requests, one.chosen), (other.requests, other.chosen), (whole.requests, whole.chosen)]
+    rest = [(requests - both.requests, chosen - both.chosen) for requests, chosen in beyond]
+    if min(requests for requests, _ in rest[:2]) <= 0:
+        return 0.0  # one of them follows from the other
+    expected = both.requests * max(chosen / requests for requests, chosen in rest if requests > 0)
+    return (both.chosen - expected) / math.sqrt(max(1.0, expected))
 
 
 def _ask(store: Store, name: str, asked: Different, window: Row, marks: Mapping[str, str] | None = None) -> Result:
@@ -283,6 +348,16 @@ def _ask(store: Store, name: str, asked: Different, window: Row, marks: Mapping[
 
 def _shown(finding: Finding, conditions: Mapping[str, AttributeCondition]) -> FindingDocument:
     return {
+        **_counted(finding, conditions),
+        "is_symptom": finding.group.is_symptom,
+        "through": [conditions[name].document() for name in finding.through],
+        "also": [conditions[name].document() for name in finding.also],
+        "nested": [_counted(each, conditions) for each in finding.nested],
+    }
+
+
+def _counted(finding: Finding, conditions: Mapping[str, AttributeCondition]) -> CountedConditionsDocument:
+    return {
         "conditions": [conditions[name].document() for name in finding.group.names],
         "requests": finding.group.requests,
         "chosen": finding.group.chosen,
@@ -292,6 +367,4 @@ def _shown(finding: Finding, conditions: Mapping[str, AttributeCondition]) -> Fi
         "excess_low": round(finding.excess_low, 1),
         "excess_high": round(finding.excess_high, 1),
         "chance": finding.chance,
-        "through": [conditions[name].document() for name in finding.through],
-        "also": [conditions[name].document() for name in finding.also],
     }

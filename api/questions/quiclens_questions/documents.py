@@ -580,8 +580,8 @@ class ConditionDocument(TypedDict):
 
 
 @whole
-class FindingDocument(TypedDict):
-    """One condition, or two, that the chosen requests meet more often than the others."""
+class CountedConditionsDocument(TypedDict):
+    """One condition, or two, and how many of their requests are chosen, beside the share elsewhere."""
 
     conditions: Sequence[ConditionDocument]
     requests: int
@@ -592,13 +592,23 @@ class FindingDocument(TypedDict):
     excess_low: float
     excess_high: float
     chance: float
+
+
+@whole
+class FindingDocument(CountedConditionsDocument):
+    """Conditions that the chosen requests meet more often than the others. `is_symptom`: they tell how requests are
+    slow. `through`: the narrower finding without whose requests it would not be one. `also`: conditions that hold for
+    the same requests. `nested`: the same of other edges of its measured attribute."""
+
+    is_symptom: bool
     through: Sequence[ConditionDocument]
     also: Sequence[ConditionDocument]
+    nested: Sequence[CountedConditionsDocument]
 
 
 @whole
 class DifferentDocument(TypedDict):
-    """What is different about the chosen requests, the surest largest effect first."""
+    """What is different about the chosen requests: by `excess_low` times `share`, the greatest first."""
 
     requests: int
     chosen: int

@@ -8,10 +8,14 @@ hypergeometric distribution. A pair must be above all others and above the rest 
 is the largest of the three (Berger, Technometrics 24, 1982). Of all conditions that have requests enough, those are
 found that Benjamini and Hochberg's procedure (JRSS B 57, 1995) leaves at a false discovery rate of 5 %, half of it
 each for single conditions and for pairs; nothing is left out after it.
+
+What is found is put in order by how many more are chosen than should be, at least, times the share of the chosen: a
+description that is both wide and sharp comes first. One that stands out only through a narrower one, which holds for
+some of its requests, follows all others and names it; edges of one measured attribute are one finding.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from quiclens_questions.statistics.distributions import hypergeometric_tail
@@ -43,6 +47,17 @@ class Group:
     requests: int
     chosen: int
     known: tuple[int, int] | None = None
+    scales: tuple[str, ...] = ()
+    """Of each condition, that of which it is an edge, such as `packets_lost>=`; empty for a value. Of two edges of one
+    scale the one with fewer requests is within the other."""
+    is_symptom: bool = False
+    """It tells how requests are slow, not which they are: it explains nothing, and nothing explains it."""
+
+    @property
+    def subject(self) -> tuple[str, ...]:
+        """What it is about: its conditions, but those that are edges by their scales."""
+        scales = self.scales or ("",) * len(self.names)
+        return tuple(sorted(scale or name for scale, name in zip(scales, self.names, strict=True)))
 
     def among(self, whole: Population) -> Population:
         """What it is compared with."""
@@ -62,6 +77,11 @@ class Finding:
     chance: float
     through: tuple[str, ...] = ()
     also: tuple[str, ...] = ()  # conditions that hold for the very same requests as those of `group`
+    nested: tuple["Finding", ...] = ()  # the same about other edges of a measured attribute
+
+    @property
+    def weight(self) -> float:
+        return self.excess_low * self.share
 
 
 def design_effect(requests: float, chosen: float, sum_ss: float, sum_sn: float, sum_nn: float) -> float:
@@ -76,18 +96,46 @@ def design_effect(requests: float, chosen: float, sum_ss: float, sum_sn: float, 
 def found(singles: Sequence[Group], pairs: Sequence[Group], tested_pairs: int, whole: Population) -> list[Finding]:
     """What stands out, the surest largest effect first. `tested_pairs` counts those too that were not worth counting.
 
-    A pair is there only where both its conditions matter. A single condition that stands out only through a pair is
-    named after it, with that pair in `through`.
+    A pair is there only where both its conditions matter. What stands out only through a narrower finding is named
+    after all others, with that in `through`. Of `pairs`, those of two conditions that hold together whenever one does
+    say which is within which.
     """
     known = {group.names[0]: group for group in singles}
-    ones = _passing([_finding(group, whole) for group in singles if group.requests >= FEWEST], len(singles))
+    ones = standing_out(singles, whole)
     together = [_pair(group, known, whole) for group in pairs if group.requests >= FEWEST]
     real = _passing(together, tested_pairs)
-    judged = [_through(each, real, whole) for each in ones]
     rank = {name: place for place, name in enumerate(known)}
-    places = {each.group.names: [rank[name] for name in each.group.names] for each in (*real, *judged)}
-    ranked = sorted([*real, *judged], key=lambda each: (bool(each.through), -each.excess_low, places[each.group.names]))
-    return _merged(ranked, _same(pairs, known, rank))
+    order = _order(rank)
+    ranked = sorted([*real, *ones], key=order)
+    within = _within(pairs, known, {name for each in ranked for name in each.group.names})
+    judged = sorted((_through(each, ranked, within, whole) for each in ranked), key=order)
+    return _nested(_merged(judged, _same(pairs, known, rank)))
+
+
+def standing_out(singles: Sequence[Group], whole: Population) -> list[Finding]:
+    """Single conditions that are found, the least likely by accident first."""
+    return _passing([_finding(group, whole) for group in singles if group.requests >= FEWEST], len(singles))
+
+
+def _order(rank: Mapping[str, int]) -> Callable[[Finding], tuple[bool, float, list[int]]]:
+    return lambda each: (bool(each.through), -each.weight, [rank[name] for name in each.group.names])
+
+
+def _within(pairs: Sequence[Group], known: Mapping[str, Group], asked: Set[str]) -> set[tuple[str, str]]:
+    """(narrower, wider): conditions of which the second holds whenever the first does, and not only then."""
+    found = set()
+    for pair in pairs:
+        for narrow, wide in (pair.names, pair.names[::-1]):
+            if known[narrow].requests == pair.requests < known[wide].requests:
+                found.add((narrow, wide))
+    edges = [known[name] for name in asked if known[name].scales]
+    for one in edges:
+        found |= {
+            (one.names[0], other.names[0])
+            for other in edges
+            if one.scales == other.scales and one.requests < other.requests
+        }
+    return found
 
 
 def _same(pairs: Sequence[Group], known: dict[str, Group], rank: dict[str, int]) -> dict[str, str]:
@@ -156,18 +204,41 @@ def _passing(findings: list[Finding], tested: int) -> list[Finding]:
     return ordered[:kept]
 
 
-def _through(single: Finding, pairs: Sequence[Finding], whole: Population) -> Finding:
-    """The single finding, with the pair without which it would not stand out."""
-    for pair in pairs:
-        if single.group.names[0] in pair.group.names:
+def _through(wide: Finding, ranked: Sequence[Finding], within: Set[tuple[str, str]], whole: Population) -> Finding:
+    """The finding, with the first narrower one without whose requests it would not stand out."""
+    if wide.group.is_symptom:
+        return wide
+    for narrow in ranked:
+        if (
+            not narrow.group.is_symptom
+            and narrow.group.requests < wide.group.requests
+            and _is_within(narrow.group, wide.group, within)
+        ):
             rest = replace(
-                single.group,
-                requests=single.group.requests - pair.group.requests,
-                chosen=single.group.chosen - pair.group.chosen,
+                wide.group,
+                requests=wide.group.requests - narrow.group.requests,
+                chosen=wide.group.chosen - narrow.group.chosen,
             )
-            if rest.requests > 0 and _finding(rest, whole).chance > FALSE_DISCOVERIES:
-                return replace(single, through=pair.group.names)
-    return single
+            if _finding(rest, whole).chance > FALSE_DISCOVERIES:
+                return replace(wide, through=narrow.group.names)
+    return wide
+
+
+def _is_within(narrow: Group, wide: Group, within: Set[tuple[str, str]]) -> bool:
+    """Whether each condition of the wide one follows from one of the narrow one's."""
+    return all(any(one == other or (one, other) in within for one in narrow.names) for other in wide.names)
+
+
+def _nested(findings: Sequence[Finding]) -> list[Finding]:
+    """One finding about each scale, the first: others are within it."""
+    kept: dict[tuple[str, ...], Finding] = {}
+    for each in findings:
+        subject = each.group.subject
+        if subject in kept:
+            kept[subject] = replace(kept[subject], nested=(*kept[subject].nested, each))
+        else:
+            kept[subject] = each
+    return list(kept.values())
 
 
 def _share(chosen: int, requests: int) -> float:

@@ -1,5 +1,5 @@
--- One row is one pair of conditions of different attributes, by their places, and for how many of the chosen requests both
--- hold. A request's pairs are counted as one number each.
+-- One row is one pair of conditions of different attributes, by their places, and for how many requests both hold: of the
+-- chosen ones, or of a sample of all. A request's pairs are counted as one number each.
 SELECT
     bitShiftRight(pair, 16) AS first,
     bitAnd(pair, 65535) AS second,
@@ -14,7 +14,7 @@ FROM
         (
             SELECT /* columns */
             FROM (/* population */)
-            WHERE is_chosen
+            WHERE /* which */
         )
     )
 )

@@ -508,6 +508,20 @@ export interface Counted {
   bytes: number;
 }
 /**
+ * One condition, or two, and how many of their requests are chosen, beside the share elsewhere.
+ */
+export interface CountedConditionsDocument {
+  conditions: ConditionDocument[];
+  requests: number;
+  chosen: number;
+  share: number;
+  share_elsewhere: number;
+  excess: number;
+  excess_low: number;
+  excess_high: number;
+  chance: number;
+}
+/**
  * How often each thing stands in a log.
  */
 export interface CountsDocument {
@@ -534,7 +548,7 @@ export interface DeploymentsDocument {
   all: number;
 }
 /**
- * What is different about the chosen requests, the surest largest effect first.
+ * What is different about the chosen requests: by `excess_low` times `share`, the greatest first.
  */
 export interface DifferentDocument {
   requests: number;
@@ -546,7 +560,9 @@ export interface DifferentDocument {
   coverage: Coverage;
 }
 /**
- * One condition, or two, that the chosen requests meet more often than the others.
+ * Conditions that the chosen requests meet more often than the others. `is_symptom`: they tell how requests are
+ * slow. `through`: the narrower finding without whose requests it would not be one. `also`: conditions that hold for
+ * the same requests. `nested`: the same of other edges of its measured attribute.
  */
 export interface FindingDocument {
   conditions: ConditionDocument[];
@@ -558,8 +574,10 @@ export interface FindingDocument {
   excess_low: number;
   excess_high: number;
   chance: number;
+  is_symptom: boolean;
   through: ConditionDocument[];
   also: ConditionDocument[];
+  nested: CountedConditionsDocument[];
 }
 /**
  * A stretch of a trace's time with one cause; `stream_id` is -1 for those of the whole connection.

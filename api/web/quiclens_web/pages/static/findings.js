@@ -16,25 +16,38 @@ export function findingsTable(found) {
     const few = found.chosen < 30 ? ` With ${whole(found.chosen)} of ${whole(found.requests)} chosen there is little to go by.` : "";
     return el("p", { class: "teach" }, `Nothing is surely different about them.${few}`);
   }
-  const rows = found.findings.slice(0, 8).map((each) =>
-    el("tr", {},
-      el("td", {}, ...conditions(each.conditions), ...remarks(each)),
-      el("td", { class: "n", title: `${whole(each.chosen)} of ${whole(each.requests)}` }, percent(each.share)),
-      el("td", { class: "n" }, percent(each.share_elsewhere)),
-      el("td", { class: "n", title: `surely ${whole(each.excess_low)} to ${whole(each.excess_high)}` }, whole(each.excess))));
+  const [which, how] = [found.findings.filter((each) => !each.is_symptom), found.findings.filter((each) => each.is_symptom)];
   return el("div", {},
-    el("table", {}, el("thead", {}, el("tr", {}, el("th", {}, "requests with"), el("th", { class: "n" }, "slow among them"), el("th", { class: "n" }, "elsewhere"), el("th", { class: "n" }, "slow ones beyond that"))), el("tbody", {}, ...rows)),
+    el("table", {},
+      el("thead", {}, el("tr", {}, el("th", {}, "requests with"), el("th", { class: "n" }, "slow among them"), el("th", { class: "n" }, "elsewhere"), el("th", { class: "n" }, "slow ones beyond that"))),
+      el("tbody", {}, ...(which.length ? which.slice(0, 8).map(row) : [el("tr", {}, el("td", { colspan: 4 }, "no attribute surely more often"))])),
+      ...(how.length ? [el("tbody", {}, el("tr", { class: "group" }, el("th", { colspan: 4, scope: "rowgroup" }, "how it shows")), ...how.map(row))] : [])),
     el("p", { class: "note" }, `${whole(found.chosen)} of ${whole(found.requests)} requests against the rest; ${whole(found.tested)} conditions and their pairs were tried; of those listed about 5 % may be chance.`));
 }
 
-/** @param {any} each */
-function remarks(each) {
-  const through = each.through.length && each.conditions.length === 1 ? [el("small", {}, " explained by the pair above")] : [];
-  const also = each.also.length ? [el("small", {}, " the same requests as ", ...each.also.flatMap((/** @type {Condition} */ one, /** @type {number} */ place) => [place ? ", " : "", ...conditions([one])]))] : [];
-  return [...through, ...also];
+/** @typedef {import("./documents.js").FindingDocument} Finding */
+
+/** @param {Finding} each */
+function row(each) {
+  return el("tr", {},
+    el("td", {}, ...conditions(each.conditions), ...remarks(each)),
+    el("td", { class: "n", title: `${whole(each.chosen)} of ${whole(each.requests)}` }, percent(each.share)),
+    el("td", { class: "n" }, percent(each.share_elsewhere)),
+    el("td", { class: "n", title: `surely ${whole(each.excess_low)} to ${whole(each.excess_high)}` }, whole(each.excess)));
 }
 
-/** @param {Condition[]} all */
+/** @param {Finding} each */
+function remarks(each) {
+  const listed = (/** @type {string} */ words, /** @type {readonly (readonly Condition[])[]} */ all) =>
+    all.length ? [el("small", {}, ` ${words} `, ...all.flatMap((one, place) => [place ? ", " : "", ...conditions(one)]))] : [];
+  return [
+    ...listed("only because of those with", each.through.length ? [each.through] : []),
+    ...listed("the same requests as", each.also.map((one) => [one])),
+    ...listed("at other edges too:", each.nested.map((one) => one.conditions)),
+  ];
+}
+
+/** @param {readonly Condition[]} all */
 function conditions(all) {
   return all.flatMap((each, place) => [place ? " and " : "", filterLink(`${each.attribute}${each.operator}${each.value}`, words(each))]);
 }
