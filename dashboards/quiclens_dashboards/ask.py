@@ -30,6 +30,7 @@ _EACH_CAUSE = re.compile(r"/\* each cause: (.*?) \*/")
 _COMMENT = re.compile(r"(?m)^--.*\n")
 _REMOVABLE = "/* removable causes */"
 _DIMENSION = "/* dimension */"
+_CHOSEN = re.compile(r"\(/\* chosen (\w+) \*/\)")
 _WATCH = "(/* watch.sql */)"
 _QUESTION = re.compile(r"/\* question (\w+), over (\w+) \*/")
 _INCLUDED = re.compile(r"\(/\* (\w+\.sql) \*/\)")
@@ -45,8 +46,18 @@ def sql(name: str) -> str:
     if _WATCH in text:
         text = text.replace(_WATCH, f"(\n{_COMMENT.sub('', alert_sql(BY, '$__toTime'))}\n)")
     text = text.replace(_MEASURED, f"(\n{_COMMENT.sub('', ingest_sql('measured_request'))}\n)")
+    text = _CHOSEN.sub(lambda mark: chosen(mark[1]), text)
     text = _QUESTION.sub(lambda mark: _over(mark[2], unfilled(mark[1])), text)
     return _OTHER_FILE.sub(lambda mark: f"(\n{_COMMENT.sub('', sql(mark[1]))}\n)", text)
+
+
+def chosen(column: str) -> str:
+    """The condition that a column has one of the values that the variable of its name has, whatever they are: Grafana
+    writes `${v:queryparam}` as `var-v=one&var-v=two`, every value percent-encoded, so that no quote, no backslash and
+    no macro of a value is one in the statement. The plugin leaves the condition out where all are chosen."""
+    texts = f"splitByChar('&', '${{{column}:queryparam}}')"
+    values = f"arrayMap(each -> decodeURLComponent(substring(each, position(each, '=') + 1)), {texts})"
+    return f"$__conditionalAll(has({values}, {column}), ${column})"
 
 
 def _over(folder: str, question: str) -> str:

@@ -8,10 +8,12 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from urllib.parse import quote
 
 Value = str | Sequence[str]
 ALL = ["$__all"]
 
+_AS_THEY_ARE = "-_.~"  # encodeURIComponentStrict of @grafana/data encodes !'()* too
 _CONDITIONAL = "$__conditionalAll("
 _VARIABLE = re.compile(r"\$\{(\w+)(?::(\w+))?\}|\$(\w+)")
 _COMMENT = re.compile(r"('(?:[^'\\]|\\.)*')|--[^\n]*|/\*.*?\*/", re.DOTALL)
@@ -47,15 +49,15 @@ def _conditional_all(sql: str, variables: Mapping[str, Value]) -> str:
 def _filled(sql: str, variables: Mapping[str, Value]) -> str:
     def fill(found: re.Match[str]) -> str:
         name, form = found[1] or found[3], found[2]
-        return _formatted(variables[name], form) if name in variables else found[0]
+        return _formatted(name, variables[name], form) if name in variables else found[0]
 
     return _VARIABLE.sub(fill, sql)
 
 
-def _formatted(value: Value, form: str | None) -> str:
-    if form == "singlequote":
-        values = [value] if isinstance(value, str) else value
-        return ",".join("'" + each.replace("'", "\\'") + "'" for each in values)
+def _formatted(name: str, value: Value, form: str | None) -> str:
+    values = [value] if isinstance(value, str) else value
+    if form == "queryparam":
+        return "&".join(f"var-{name}={quote(each, safe=_AS_THEY_ARE)}" for each in values)
     if form in (None, "raw"):
         if isinstance(value, str):
             return value

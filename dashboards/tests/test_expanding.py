@@ -36,12 +36,12 @@ def test_a_macro_becomes_what_the_plugin_makes_of_it(sql: str, expanded: str) ->
     [
         (ALL, "1=1 AND b = 1"),
         ("", "1=1 AND b = 1"),
-        (["x"], "a IN ('x') AND b = 1"),
-        (["x", "it's"], "a IN ('x','it\\'s') AND b = 1"),
+        (["x"], "f('var-v=x', a) AND b = 1"),
+        (["x", "it's \\ $__x, (b)"], "f('var-v=x&var-v=it%27s%20%5C%20%24__x%2C%20%28b%29', a) AND b = 1"),
     ],
 )
 def test_a_condition_is_left_out_when_all_are_chosen(chosen: str | list[str], expanded: str) -> None:
-    assert expand("$__conditionalAll(a IN (${v:singlequote}), $v) AND b = 1", {"v": chosen}, WINDOW) == expanded
+    assert expand("$__conditionalAll(f('${v:queryparam}', a), $v) AND b = 1", {"v": chosen}, WINDOW) == expanded
 
 
 def test_variables_stand_as_their_format_says() -> None:

@@ -90,8 +90,10 @@ def test_every_query_has_a_first_comment_and_only_known_variables_and_no_limit_t
         assert asked.sql.startswith("-- One row"), asked
         assert not re.search(r"LIMIT \d{5,}", asked.sql), asked
         assert set(re.findall(r"\$\{(\w+)", asked.sql)) <= set(asked.variables), asked
-        for condition, variable in re.findall(r"\$__conditionalAll\(.*?\$\{(\w+):singlequote\}\), (.*?)\)", asked.sql):
-            assert variable == f"${condition}", asked
+        conditions = re.findall(r"\$__conditionalAll\(.*?\$\{(\w+):(\w+)\}.*?, (\w+)\), (.*?)\)", asked.sql)
+        assert len(conditions) == asked.sql.count("$__conditionalAll"), asked
+        for chosen, form, column, variable in conditions:
+            assert (form, column, variable) == ("queryparam", chosen, f"${chosen}"), asked
         assert "/*" not in asked.sql, asked
 
 

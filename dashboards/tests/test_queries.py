@@ -10,6 +10,8 @@ from expanding import Window, expand
 from quiclens_schema.store import Result
 from reading import PanelQuestion, queries
 
+from quiclens_dashboards.ask import chosen
+
 QUERIES = list(queries())
 PANELS = [asked for asked in QUERIES if asked.kind != "variable"]
 
@@ -22,12 +24,25 @@ NULL = {
     "tail_latency: QUIC and TCP by ${by}": {"tcp_p95": "no carrier has 20 requests over TCP"},
     "tail_latency: Worst cells": {"p99": "no cell has 100 requests"},
 }
+HOSTILE = [
+    "back\\",
+    "\\' OR 1 = 1 --",
+    "it's",
+    "a&var-carrier=b",
+    "100 %25",
+    "$__fromTime",
+    "${by:raw}",
+    "a,b",
+    "(",
+    "é",
+    "+ ",
+]
 # Not by time: how the tables are kept, not what is in them.
 WHOLE = {"pipeline: Dropped days", "pipeline: Disk", "pipeline: Rejects"}
 
 
-def run(demo: Demo, asked: PanelQuestion, window: Window | None = None, **chosen: str | list[str]) -> Result:
-    sql = expand(asked.sql, {**asked.variables, **chosen}, window or demo.window_of(asked.page))
+def run(demo: Demo, asked: PanelQuestion, window: Window | None = None, **choices: str | list[str]) -> Result:
+    sql = expand(asked.sql, {**asked.variables, **choices}, window or demo.window_of(asked.page))
     assert "$" not in sql, sql
     return demo.store.query(sql)
 
@@ -51,6 +66,14 @@ def test_a_query_runs_and_has_what_its_panel_needs(demo: Demo, asked: PanelQuest
         assert len(result.rows) == 1
         assert all(re.search("Int|Float", kind) for kind in types.values()), types
     assert not any(re.search("Array|Map|Tuple|AggregateFunction", kind) for kind in types.values()), types
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_value_chooses_its_rows_whatever_stands_in_it(demo: Demo, name: str) -> None:
+    rows = "(SELECT CAST(arrayJoin({names:Array(String)}) AS LowCardinality(Nullable(String))) AS carrier)"
+    text = expand(f"SELECT carrier FROM {rows} WHERE {chosen('carrier')}", {"carrier": [name], "by": "x"}, demo.window)
+    found = [row[0] for row in demo.store.query(text, {"names": [*HOSTILE, "b"]}).rows]
+    assert found == [name]
 
 
 @pytest.mark.parametrize("asked", PANELS, ids=str)

@@ -9,10 +9,10 @@ FROM requests
 WHERE started_hour > $__fromTime - INTERVAL 1 HOUR
     AND started_hour <= $__toTime
     AND $__timeFilter(started_at)
-    AND $__conditionalAll(carrier IN (${carrier:singlequote}), $carrier)
-    AND $__conditionalAll(region IN (${region:singlequote}), $region)
-    AND $__conditionalAll(city IN (${city:singlequote}), $city)
-    AND $__conditionalAll(pop IN (${pop:singlequote}), $pop)
-    AND $__conditionalAll(network_type IN (${network_type:singlequote}), $network_type)
-    AND $__conditionalAll(app_version IN (${app_version:singlequote}), $app_version)
+    AND (/* chosen carrier */)
+    AND (/* chosen region */)
+    AND (/* chosen city */)
+    AND (/* chosen pop */)
+    AND (/* chosen network_type */)
+    AND (/* chosen app_version */)
     AND $trust

@@ -16,12 +16,12 @@ WHERE connection_id >= 'client:'
     AND trace_day >= toDate($__fromTime - INTERVAL 1 DAY, 'UTC')
     AND trace_day <= toDate($__toTime, 'UTC')
     AND started_at IS NOT NULL
-    AND $__conditionalAll(carrier IN (${carrier:singlequote}), $carrier)
-    AND $__conditionalAll(region IN (${region:singlequote}), $region)
-    AND $__conditionalAll(city IN (${city:singlequote}), $city)
-    AND $__conditionalAll(pop IN (${pop:singlequote}), $pop)
-    AND $__conditionalAll(network_type IN (${network_type:singlequote}), $network_type)
-    AND $__conditionalAll(app_version IN (${app_version:singlequote}), $app_version)
+    AND (/* chosen carrier */)
+    AND (/* chosen region */)
+    AND (/* chosen city */)
+    AND (/* chosen pop */)
+    AND (/* chosen network_type */)
+    AND (/* chosen app_version */)
 ORDER BY
     version DESC,
     connection_id DESC

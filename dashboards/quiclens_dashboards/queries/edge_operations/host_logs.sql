@@ -16,7 +16,7 @@ FROM
         AND trace_day >= toDate($__fromTime - INTERVAL 1 DAY, 'UTC')
         AND trace_day <= toDate($__toTime, 'UTC')
         AND started_at IS NOT NULL
-        AND $__conditionalAll(pop IN (${pop:singlequote}), $pop)
+        AND (/* chosen pop */)
     ORDER BY
         version DESC,
         connection_id DESC
