@@ -66,6 +66,8 @@ def test_the_document_is_that_of_the_command_line(web: TestClient, run: Run, pat
         ("/api/v1/reports/rtt?without=pto", 422, "tail"),
         ("/api/v1/reports/rtt?of=streams", 422, "requests"),
         ("/api/v1/different?attributes=path", 422, "carrier"),
+        ("/api/v1/requests?since=1h&until=2020-01-01T00:00:00Z", 422, "as long before until is 2019-12-31T23:00:00Z"),
+        ("/api/v1/reports/tail?since=2020-01-02&until=2020-01-01", 422, "give since before until"),
         ("/api/v1/requests?by=a,b,c,d,e", 422, "by"),
         ("/api/v1/requests?by=carrier&after=WzEsImEiLCIiLDBd", 422, "after"),
     ],

@@ -11,9 +11,9 @@ from quiclens_questions import where as conditions
 from quiclens_questions.connections import connection_columns
 from quiclens_questions.failed_connections import failed as ask_failed
 from quiclens_questions.failure import DONE, NOTHING_FOUND
-from quiclens_questions.moment import moment
 from quiclens_questions.opening import opened
 from quiclens_questions.report import ReportQuestion
+from quiclens_questions.window import time_window
 
 
 def failed(
@@ -35,11 +35,12 @@ def failed(
     quiclens failed --since 1d --where carrier=acme
     """
     now = datetime.now(UTC)
+    window = time_window(since, until, now)
     asked = ReportQuestion(
         where=conditions.read(where or [], now, connection_columns()),
         texts=tuple(where or ()),
-        since=moment(since, now) if since else None,
-        until=moment(until, now) if until else None,
+        since=window.since,
+        until=window.until,
     )
     with opened(store) as data:
         found = ask_failed(data, asked, limit)

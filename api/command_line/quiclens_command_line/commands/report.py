@@ -37,11 +37,11 @@ from quiclens_command_line.show.slow import groups_line
 from quiclens_command_line.show.tail import tail_view
 from quiclens_command_line.show.written import comma_separated, markdown
 from quiclens_questions.failure import DONE, NOTHING_FOUND, CannotRun, usage
-from quiclens_questions.moment import moment
 from quiclens_questions.opening import opened
 from quiclens_questions.picture import picture
 from quiclens_questions.report import Report, ReportQuestion
 from quiclens_questions.reports import REPORTS, Options, asked_of
+from quiclens_questions.window import time_window
 
 View = Callable[[Report, ReportQuestion], Iterator[RenderableType]]
 VIEWS: Mapping[str, View] = {
@@ -198,11 +198,10 @@ def report(
     if name not in REPORTS:
         raise usage(f"there is no report {name!r}", f"reports are {', '.join(REPORTS)}")
     now = datetime.now(UTC)
-    window = (moment(since, now) if since else None, moment(until, now) if until else None)
+    window = time_window(since, until, now)
+    ends = (window.since, window.until)
     words = [word for text in by or [] for word in text.split(",")]
-    asked = asked_of(
-        name, words, where or [], window, Options(without, between, base, later, of, time_zone, split), now
-    )
+    asked = asked_of(name, words, where or [], ends, Options(without, between, base, later, of, time_zone, split), now)
     with opened(store) as data:
         found = REPORTS[name].answer(data, asked)
     if form is Format.table or as_json:

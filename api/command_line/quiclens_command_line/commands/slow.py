@@ -12,11 +12,12 @@ from quiclens_command_line.output import answer, say
 from quiclens_command_line.show.slow import slow_view
 from quiclens_questions import where as conditions
 from quiclens_questions.failure import DONE, NOTHING_FOUND, usage
-from quiclens_questions.moment import moment, seconds_ago, whole_seconds
+from quiclens_questions.moment import seconds_ago, whole_seconds
 from quiclens_questions.opening import opened
 from quiclens_questions.slow import Slow, Sort, newest
 from quiclens_questions.slow import slow as ask_slow
 from quiclens_questions.units import age
+from quiclens_questions.window import time_window
 
 _MICROSECONDS_AT_MOST = (1 << 63) - 1
 
@@ -54,10 +55,11 @@ def slow(
     Then explain one of them: quiclens explain REQUEST_ID
     """
     now = datetime.now(UTC)
+    window = time_window(since, until, now)
     question = Slow(
         limit=limit,
-        since=moment(since, now) if since else None,
-        until=moment(until, now) if until else None,
+        since=window.since,
+        until=window.until,
         min_us=_microseconds(min_ms),
         where=conditions.read(where or [], now),
         by=conditions.by_column(by) if by else "",

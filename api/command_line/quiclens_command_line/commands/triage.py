@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Annotated
 
@@ -17,17 +17,16 @@ from quiclens_questions import where as conditions
 from quiclens_questions.documents import TriageDocument, TriageFinding
 from quiclens_questions.failure import CANNOT_RUN, DONE, NOTHING_FOUND, usage
 from quiclens_questions.given_secret import given_secret
-from quiclens_questions.moment import moment
 from quiclens_questions.opening import opened
 from quiclens_questions.slow import newest
 from quiclens_questions.triage import Triage
 from quiclens_questions.triage import triage as ask_triage
 from quiclens_questions.triage_alerts import alerts, chat_message
 from quiclens_questions.triage_words import ticket, who
+from quiclens_questions.window import time_window
 
 _EVERY_S = 60
 _CHAT_WEBHOOK = "QUICLENS_CHAT_WEBHOOK"
-_A_DAY = timedelta(days=1)
 
 
 def triage(
@@ -75,12 +74,11 @@ def triage(
     known: list[tuple[str, datetime]] = []
     while True:
         now = datetime.now(UTC)
+        window = time_window(since, until, now)
         with opened(store) as data:
-            ends = moment(until, now) if until else now if since or follow else _after_newest(data) or now
-            begins = moment(since, now) if since else ends - _A_DAY
-            if begins >= ends:
-                raise usage("--since is not before --until", "an earlier --since")
-            found = ask_triage(data, Triage(begins, ends, conditions.read(where or [], now)))
+            if not (since or until or follow):
+                window = replace(window, until=_after_newest(data))
+            found = ask_triage(data, Triage(*window.closed(), conditions.read(where or [], now)))
         told = _new(found, known)
         if told["findings"] or not follow:
             if markdown:

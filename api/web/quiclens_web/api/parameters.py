@@ -1,6 +1,5 @@
 """Parameters that several questions share, as they stand in a URL, read by the same rules as on the command line."""
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated
 
@@ -9,8 +8,8 @@ from quiclens_schema.catalogue import Column
 
 from quiclens_questions import where as conditions
 from quiclens_questions.failure import usage
-from quiclens_questions.moment import moment, seconds, whole_seconds
 from quiclens_questions.where import Where
+from quiclens_questions.window import TimeWindow, time_window
 
 _TIME = "RFC 3339, or an age: `15m`, `2h`, `7d`. UTC."
 _WHERE = (
@@ -25,35 +24,8 @@ By = Annotated[str, Query(description="A column of `requests`.", max_length=64)]
 Limit = Annotated[int, Query(ge=1, le=1_000, description="At most so many rows.")]
 
 
-@dataclass(frozen=True)
-class TimeWindow:
-    """A stretch of time; an end is None where none was given. `now` is when it was asked; `is_age`: since was told as
-    one."""
-
-    since: datetime | None
-    until: datetime | None
-    now: datetime
-    is_age: bool = False
-
-    def closed(self, default_hours: int = 24) -> tuple[datetime, datetime]:
-        """Both ends: until now, and a day before that, where not given."""
-        until = self.until or self.now
-        since = self.since or datetime.fromtimestamp(until.timestamp() - default_hours * 3600, UTC)
-        if since >= until:
-            before = whole_seconds(until - (self.now - since))
-            hint = (
-                f"an age counts back from now; as long before until is {before}"
-                if self.is_age
-                else "give since before until"
-            )
-            raise usage("the stretch of time ends before it begins", hint)
-        return since, until
-
-
 def window(since: Since = "", until: Until = "") -> TimeWindow:
-    now = datetime.now(UTC)
-    begins = moment(since, now) if since else None
-    return TimeWindow(begins, moment(until, now) if until else None, now, seconds(since) is not None)
+    return time_window(since, until, datetime.now(UTC))
 
 
 def where(where: WhereTexts = []) -> Where:  # noqa: B006 (FastAPI copies it)
