@@ -207,6 +207,29 @@ def test_rows_of_each_value_stand_under_its_name(demo: Served) -> None:
     assert not one["errors"] and not one["missing"], one
 
 
+TICKET = ["dialog.ticket a[download]", "save"]
+
+
+def test_a_request_is_a_ticket_to_be_copied_and_saved(demo: Served) -> None:
+    request = lossy(demo)["request_id"]
+    do = [["button[data-ticket]", "click"], TICKET]
+    (one,) = seen(demo, [step("ticket", f"/requests/{request}", ["dialog.ticket textarea"], do)])
+    assert not one["errors"] and not one["missing"], one
+    (file,) = one["saved"]
+    text = b64decode(file["base64"]).decode()
+    assert file["name"] == "request.md" and text.startswith("# ") and f"]({demo.url}/requests/{request})" in text, text
+
+
+def test_a_trace_opens_in_the_public_qvis_where_no_other_is_named(demo: Served) -> None:
+    """The file is saved, the site is opened, and is told nothing."""
+    found = lossy(demo)
+    link = ["text=Open in qvis", "popup"]
+    for path in (f"/requests/{found['request_id']}", f"/connections/{quote(found['connection_id'])}"):
+        (one,) = seen(demo, [step("qvis", path, [".actions"], [link])])
+        (file,) = one["saved"]
+        assert file["name"].endswith(".sqlog") and file["opened"] == "https://qvis.quictools.info/", one
+
+
 def test_the_order_of_the_list_is_chosen_and_its_address_opens_again(demo: Served) -> None:
     choose = [["#sort", "text", "usual"]]
     expect = ["#rows tbody tr", "text=the median of the same carrier, path and size", "text=\u00d7 usual"]
@@ -354,17 +377,28 @@ FROM numbers(60000)
 """
 
 
-def test_a_finding_leads_to_its_comparison_with_before(tmp_path: Path) -> None:
+def test_a_finding_leads_to_its_comparison_with_before_and_is_a_ticket(tmp_path: Path) -> None:
     plant(tmp_path / "store", _WORSE)
     served = start(tmp_path / "store")
     expect = ["How long they took", "text=have a counterpart", "text=95 % sure"]
-    (one,) = seen(served, [step("before_and_after", "/", expect, [["text=before and after", "click"]])])
+    one, ticket = seen(
+        served,
+        [
+            step("before_and_after", "/", expect, [["text=before and after", "click"]]),
+            step("triage_ticket", "/", ["dialog.ticket textarea"], [["#triage button", "click"], TICKET]),
+        ],
+    )
     assert served.stop() == 0
     assert not one["errors"] and not one["missing"], one
     query = parse_qs(urlsplit(one["url"]).query)
     assert query["a"] == ['carrier="carrier 1" started_at<=2026-11-20T11:29:59.999999Z']
     assert query["b"] == ['carrier="carrier 1" started_at>=2026-11-20T11:30:00.000000Z']
     assert query["since"][0] < "2026-11-19" and query["until"][0] > "2026-11-20T11:59"
+    assert not ticket["errors"] and not ticket["missing"], ticket
+    (file,) = ticket["saved"]
+    text = b64decode(file["base64"]).decode()
+    assert file["name"] == "triage.md" and "\n## carrier carrier 1\n" in text, text
+    assert f"]({served.url}/requests?since=" in text and f"]({served.url}/requests/" in text, text
 
 
 def test_groups_are_compared_of_the_same_mix(demo: Served) -> None:

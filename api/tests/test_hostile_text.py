@@ -135,6 +135,15 @@ def test_every_request_is_explained_and_exported(ask: Asking, url: str, tmp_path
     ask("export", HOSTILE + "aa11bb22", "-o", str(tmp_path / f"{printable(HOSTILE[:9])}.qlog"))
 
 
+def test_a_ticket_has_no_markup_but_its_own(ask: Asking, url: str) -> None:
+    for name in ids(url):
+        said = ask("explain", name, "--markdown", "--address", "https://pages.example")
+        links = re.findall(r"(?<!\\)\]\((.*?)\)", said.out)
+        assert said.code == 0 and links and all(each.startswith("https://pages.example/") for each in links), links
+        assert not re.search(r"(?<!\\)<script", re.sub("`[^`]*`", "", said.out)), said.out
+    assert ask("explain", ids(url)[0], "--markdown", "--json").code == 2
+
+
 @pytest.mark.parametrize("name", REPORTS)
 @pytest.mark.parametrize("form", ["table", "markdown", "csv", "json"])
 def test_reports(ask: Asking, name: str, form: str, tmp_path: Path) -> None:

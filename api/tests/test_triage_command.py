@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from api_ran import Run
+from web_client import client
 
 from quiclens_questions.documents import TriageDocument, TriageFinding
 
@@ -67,6 +68,14 @@ def test_a_finding_names_what_to_ask_next(run: Run, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("quiclens_command_line.commands.triage.ask_triage", lambda *_: FOUND)
     ticket = run("triage", "--markdown", "--address", "https://pages.example/").out
     assert "https://pages.example/requests?since=2026-11-20T14%3A07%3A00Z" in ticket and "## city Oslo" in ticket
+
+
+def test_the_api_has_the_same_ticket(store_url: str) -> None:
+    with client(store_url) as web:
+        answer = web.get("/api/v1/triage.md?since=2001-01-01T00:00:00Z&until=2001-01-02T00:00:00Z")
+        assert answer.headers["content-type"] == "text/markdown; charset=utf-8"
+        assert answer.text.startswith("# What has become worse, 2001-01-01T00:00:00Z to 2001-01-02T00:00:00Z\n")
+        assert web.get("/api/v1/triage.md?since=2001-01-02&until=2001-01-01").status_code == 422
 
 
 def test_what_follows_asks_again_and_tells_a_finding_once(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

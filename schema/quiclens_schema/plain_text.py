@@ -20,6 +20,7 @@ _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 # https://owasp.org/www-community/attacks/CSV_Injection
 _FORMULA = re.compile(r"^[=+\-@\t\r]")
 # All ASCII punctuation may be escaped so: CommonMark 0.31, section 2.4.
+_MARKUP = re.compile(r"[\\`*_\[\]<>#|~]")
 _PUNCTUATION = re.compile(r"[!-/:-@\[-`{-~]")
 
 
@@ -51,6 +52,12 @@ def csv_cell(text: str) -> str:
 def markdown_cell(text: str) -> str:
     """A text in a line of Markdown that is no markup, HTML or link."""
     return _PUNCTUATION.sub(r"\\\g<0>", printable(text))
+
+
+def markdown_text(text: str) -> str:
+    """The same within a line, where most punctuation is nothing: what is pasted where no Markdown is known stays
+    readable."""
+    return _MARKUP.sub(r"\\\g<0>", printable(text))
 
 
 class LogFormatter(logging.Formatter):

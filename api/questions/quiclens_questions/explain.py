@@ -37,6 +37,23 @@ class Explanation:
     def is_found(self) -> bool:
         return bool(self.request) or self.stream is not None
 
+    def told(self, name: str) -> Any:
+        """What the request says, else its stream; None where neither does."""
+        return next((row[name] for row in (self.request, self.stream or {}) if row.get(name) is not None), None)
+
+    @property
+    def line(self) -> str:
+        """`GET /video/1.m4s`; empty where neither is known."""
+        return " ".join(str(value) for name in ("method", "path") if (value := self.told(name)))
+
+    @property
+    def about(self) -> list[str]:
+        """Its status, and who was served where by whom."""
+        status = self.told("status")
+        names = ("carrier", "region", "city", "network_type", "server")
+        told = [str(value) for name in names if (value := self.request.get(name))]
+        return [f"status {status}", *told] if status else told
+
 
 def explain(store: Store, request_id: str) -> Explanation:
     """Find a request by any of its names, and explain it from the trace that speaks for it."""

@@ -4,6 +4,8 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from urllib.parse import quote, urlencode
 
+from quiclens_schema.plain_text import markdown_text
+
 from quiclens_questions.causes import LOOKS
 from quiclens_questions.documents import ConditionDocument, TriageDocument, TriageFinding
 from quiclens_questions.moment import whole_seconds
@@ -82,19 +84,14 @@ def ticket(document: TriageDocument, address: str = "") -> Iterator[str]:
     if not document["findings"]:
         yield "\nNothing that chance does not explain."
     for finding in document["findings"]:
-        yield f"\n## {_escaped(who(finding['conditions']))}\n"
-        yield _escaped(finding["sentence"])
+        yield f"\n## {markdown_text(who(finding['conditions']))}\n"
+        yield markdown_text(finding["sentence"])
         if address:
             yield f"\n- [the requests]({requests_link(finding, document, address)})"
         for each in finding["examples"]:
-            name = _escaped(each["request_id"])
+            name = markdown_text(each["request_id"])
             link = f"[{name}]({address}/requests/{quote(each['request_id'])})" if address else f"`{each['request_id']}`"
             yield f"- {link}: {duration(each['duration_us'])}"
     coverage = document["coverage"]
     of_chance = f"chance is {document['level']:.1g} at most"
     yield f"\n{coverage['requests']:,} requests, {coverage['traced']:,} of them traced; {of_chance}."
-
-
-def _escaped(text: str) -> str:
-    """Without what Markdown would take for its own."""
-    return "".join(f"\\{each}" if each in "\\`*_[]<>#|~" else each for each in text)

@@ -1,6 +1,6 @@
 // Opens pages as a person does and says what it saw: one JSON document on standard output.
 // node pages.mjs BASE CHROMIUM PICTURES [TOGETHER], with the steps as JSON on standard input; PICTURES may be "" for none:
-// [{name, path, width?, dark?, do: [[selector, "click" | "text" | "set" | "focus" | "key" | "offline" | "drag" | "save" | "back", …]], expect: [selector or text, …]}]
+// [{name, path, width?, dark?, do: [[selector, "click" | "text" | "set" | "focus" | "key" | "offline" | "drag" | "save" | "popup" | "back", …]], expect: [selector or text, …]}]
 
 import { readFileSync } from "node:fs";
 import { chromium } from "playwright-core";
@@ -39,6 +39,11 @@ async function visit(step) {
       else if (how === "save") {
         const [download] = await Promise.all([page.waitForEvent("download"), place.click()]);
         saved.push({ name: download.suggestedFilename(), base64: readFileSync(await download.path()).toString("base64") });
+      } else if (how === "popup") {
+        await context.route(/^https:/, (route) => route.fulfill({ body: "another site" }));
+        const [download, opened] = await Promise.all([page.waitForEvent("download"), context.waitForEvent("page"), place.click()]);
+        await opened.waitForLoadState();
+        saved.push({ name: download.suggestedFilename(), opened: opened.url(), base64: readFileSync(await download.path()).toString("base64") });
       } else if (how === "file") await place.setInputFiles(more[0]);
       else if (how === "drag") {
         const box = await place.boundingBox();

@@ -6,13 +6,14 @@ import typer
 from quiclens_schema.store import DEFAULT_URL
 
 from quiclens_command_line.commands.options import AsJson, StoreUrl
-from quiclens_command_line.output import answer, say
+from quiclens_command_line.output import answer, print_text, say
 from quiclens_command_line.show.begun import begun_view
 from quiclens_command_line.show.explain import explain_view
 from quiclens_questions.begun import Begun, begun
 from quiclens_questions.explain import explain as ask_explain
-from quiclens_questions.failure import DONE, NOTHING_FOUND
+from quiclens_questions.failure import DONE, NOTHING_FOUND, usage
 from quiclens_questions.opening import opened
+from quiclens_questions.request_ticket import request_ticket
 
 
 def explain(
@@ -23,6 +24,10 @@ def explain(
         ),
     ],
     events: Annotated[int, typer.Option("--events", min=0, max=200, metavar="N", help="Rows of the log to show.")] = 25,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print a ticket.")] = False,
+    address: Annotated[
+        str, typer.Option("--address", metavar="URL", help="Of your pages, for the links of a ticket.")
+    ] = "",
     store: StoreUrl = DEFAULT_URL,
     as_json: AsJson = False,
 ) -> int:
@@ -38,7 +43,10 @@ def explain(
     quiclens explain 0af7651916cd43dd8448eb211c80319c
     quiclens explain 4a1f9bd2c3e0/8 --events 100
     quiclens explain 4a1f9bd2c3e0
+    quiclens explain 4a1f9bd2c3e0/8 --markdown --address https://quiclens.example > ticket.md
     """
+    if markdown and as_json:
+        raise usage("--markdown and --json are two forms of one answer", "leave one of them out")
     with opened(store) as data:
         found = ask_explain(data, request_id)
         others = Begun() if found.is_found else begun(data, request_id)
@@ -48,5 +56,8 @@ def explain(
         found.document["begun"] = others.requests
     for other in found.namesakes:
         say(f"also called {request_id}: {other}")
-    answer(as_json, found.document, *explain_view(found, events), *begun_view(others))
+    if markdown and found.is_found:
+        print_text("\n".join(request_ticket(found, address.rstrip("/"))) + "\n")
+    else:
+        answer(as_json, found.document, *explain_view(found, events), *begun_view(others))
     return DONE if found.is_found else NOTHING_FOUND

@@ -4,11 +4,13 @@ from datetime import UTC, datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query
+from starlette.requests import Request
 from starlette.responses import Response
 
 from quiclens_questions import documents
 from quiclens_questions.moment import moment
 from quiclens_questions.triage import Triage, triage
+from quiclens_questions.triage_words import ticket
 from quiclens_questions.watch import BY, watch
 from quiclens_questions.watched import watched
 from quiclens_web.api.answering import QuestionRunner, asking
@@ -57,3 +59,18 @@ async def findings(app: App, stretch: Stretch, where: Conditions) -> Response:
     """
     since, until = stretch.closed()
     return await app.document(lambda store: triage(store, Triage(since, until, where)))
+
+
+@router.get(
+    "/triage.md",
+    summary="What has become worse, as a ticket",
+    responses={200: {"content": {"text/markdown": {"schema": {"type": "string"}}}}},
+    response_class=Response,
+    operation_id="triage_ticket",
+)
+async def findings_as_ticket(app: App, request: Request, stretch: Stretch, where: Conditions) -> Response:
+    """Markdown, with links to the requests of each finding; as `quiclens triage --markdown`."""
+    since, until = stretch.closed()
+    found = await app.run(lambda store: triage(store, Triage(since, until, where)))
+    text = "\n".join(ticket(found, str(request.base_url).rstrip("/"))) + "\n"
+    return Response(text, media_type="text/markdown; charset=utf-8")

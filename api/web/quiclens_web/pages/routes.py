@@ -15,6 +15,7 @@ from quiclens_questions.explain import Explanation, explain
 from quiclens_questions.logged import asked_facts, logged_facts
 from quiclens_questions.moment import rfc3339, seconds_ago, whole_seconds
 from quiclens_questions.reports import REPORTS
+from quiclens_questions.request_ticket import request_ticket
 from quiclens_questions.savings import REMOVABLE
 from quiclens_questions.slow import newest
 from quiclens_questions.statements import ask
@@ -236,34 +237,20 @@ async def _window(app: QuestionRunner, by: str = "carrier") -> dict[str, Any]:
 
 def _request_page(app: QuestionRunner, request: Request, found: Explanation) -> Response:
     view = request_view(found)
-    line = " ".join(str(value) for name in ("method", "path") if (value := _either(name, found.request, found.stream)))
-    about = [str(value) for value in _about(found.request, found.stream)]
-    started = _either("started_at", found.request, found.stream)
+    started = found.told("started_at")
     connection = view["document"]["connection"]
     return page(
         "request.html",
         view=view,
-        request_line=line,
-        about=about,
+        request_line=found.line,
+        about=found.about,
+        ticket="\n".join(request_ticket(found, str(request.base_url).rstrip("/"))),
         started=rfc3339(started)[:23] + "Z" if started else "",
         asked=asked_facts(found.request),
         facts=connection_facts(connection) if connection else logged_facts(found.request),
         logged_of_connection=found.request.get("rtt_us") is not None,
         qvis_link=_qvis(app, request, view.get("connection_id"), view.get("focus")),
     )
-
-
-def _about(request: dict[str, Any], stream: dict[str, Any] | None) -> list[Any]:
-    status = _either("status", request, stream)
-    words = [
-        f"status {status}" if status else "",
-        *(request.get(name) for name in ("carrier", "region", "city", "network_type", "server")),
-    ]
-    return [word for word in words if word]
-
-
-def _either(name: str, *rows: dict[str, Any] | None) -> Any:
-    return next((row[name] for row in rows if row and row.get(name) is not None), None)
 
 
 def _qvis(app: QuestionRunner, request: Request, connection_id: str | None, packet_number: int | None) -> str:

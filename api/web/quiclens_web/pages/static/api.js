@@ -22,12 +22,21 @@ export function queryOf(parameters) {
  * @returns {Promise<import("./answers.js").Answer<Path>>}
  */
 export async function ask(path, parameters = {}, signal) {
-  const answer = await fetch(`${path}?${queryOf(parameters)}`, { signal, headers: { accept: "application/json" } }).catch((error) => {
+  return (await asked(path, parameters, "application/json", signal)).json();
+}
+
+/** @param {string} path @param {Parameters} parameters @returns {Promise<string>} */
+export async function askText(path, parameters) {
+  return (await asked(path, parameters, "text/markdown, application/problem+json")).text();
+}
+
+/** @param {string} path @param {Parameters} parameters @param {string} accept @param {AbortSignal} [signal] */
+async function asked(path, parameters, accept, signal) {
+  const answer = await fetch(`${path}?${queryOf(parameters)}`, { signal, headers: { accept } }).catch((error) => {
     throw signal?.aborted ? error : new Error("The server does not answer. Is quiclens serve running, and can it be reached? Then load this page again.");
   });
-  const document = await answer.json().catch(() => ({ detail: answer.statusText }));
-  if (!answer.ok) throw new Error(problemText(document));
-  return document;
+  if (!answer.ok) throw new Error(problemText(await answer.json().catch(() => ({ detail: answer.statusText }))));
+  return answer;
 }
 
 /** @param {{ detail?: string, hint?: string }} problem RFC 9457, with our `hint` */

@@ -3,6 +3,7 @@
 
 import { keepCarried } from "./carried.js";
 import { el, find } from "./dom.js";
+import { showTicket } from "./ticket.js";
 
 const KEPT = "quiclens-theme";
 
@@ -41,6 +42,8 @@ async function copy(button) {
 }
 
 for (const button of /** @type {NodeListOf<HTMLButtonElement>} */ (document.querySelectorAll("button[data-copy]"))) button.addEventListener("click", () => copy(button));
+for (const button of /** @type {NodeListOf<HTMLButtonElement>} */ (document.querySelectorAll("button[data-ticket]"))) button.addEventListener("click", () => showTicket(button.dataset.ticket ?? "", "request.md"));
+for (const link of /** @type {NodeListOf<HTMLAnchorElement>} */ (document.querySelectorAll("a[data-opens]"))) link.addEventListener("click", () => window.open(link.dataset.opens, "_blank", "noopener,noreferrer"));
 for (const time of document.querySelectorAll("time")) time.title = `${new Date(time.dateTime).toLocaleString()} where you are`;
 keepCarried();
 show(localStorage.getItem(KEPT));

@@ -1,7 +1,7 @@
 // @ts-check
 // The overview: what has become worse, tails over time, causes over time, what is different, the map.
 
-import { ask, newest } from "./api.js";
+import { ask, askText, newest } from "./api.js";
 import { CAUSES } from "./causes.js";
 import { draw } from "./chart.js";
 import { nameColours } from "./colours.js";
@@ -10,6 +10,7 @@ import { findingsTable } from "./findings.js";
 import { ms, percent } from "./format.js";
 import { showMap } from "./map.js";
 import { change, state } from "./state.js";
+import { showTicket } from "./ticket.js";
 import { triageList } from "./triage.js";
 import { answered, chosen, covered, filterLink, wire } from "./window.js";
 
@@ -52,7 +53,10 @@ function show(isLive = false) {
 /** The first sentence of the page is not asked for last. @param {Asked} window @param {AbortSignal} signal */
 async function findings(window, signal) {
   const found = await ask("/api/v1/triage", window, signal);
-  fill(find("#triage"), triageList(found));
+  const ticket = () => {
+    askText("/api/v1/triage.md", { ...window, since: found.since, until: found.until }).then((text) => showTicket(text, "triage.md"), (error) => fill(find("#triage"), el("p", { class: "error" }, error.message)));
+  };
+  fill(find("#triage"), triageList(found, ticket));
   worse = found.findings;
   tails();
 }

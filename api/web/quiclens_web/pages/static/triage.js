@@ -8,12 +8,13 @@ import { lineOf } from "./window.js";
 
 /**
  * @param {import("./documents.js").TriageDocument} found
+ * @param {() => void} ticket shows them as Markdown
  * @returns {HTMLElement}
  */
-export function triageList(found) {
+export function triageList(found, ticket) {
   const note = el("p", { class: "note" }, `${whole(found.tested)} comparisons with the time since ${found.before_since.slice(0, 16).replace("T", " ")} UTC; in at most one week of twenty is anything told that is chance.`);
   if (!found.findings.length) return el("div", {}, el("p", {}, found.coverage.requests ? "Nothing that chance does not explain." : "No requests."), note);
-  return el("div", {}, el("ol", { class: "triage" }, ...found.findings.map((each) => el("li", {}, said(each.sentence), links(found, each)))), note);
+  return el("div", {}, el("ol", { class: "triage" }, ...found.findings.map((each) => el("li", {}, said(each.sentence), links(found, each)))), note, el("p", {}, el("button", { type: "button", onclick: ticket }, "Ticket")));
 }
 
 /** Who it is stands out. @param {string} sentence */
