@@ -138,9 +138,10 @@ def test_every_request_is_explained_and_exported(ask: Asking, url: str, tmp_path
 def test_a_ticket_has_no_markup_but_its_own(ask: Asking, url: str) -> None:
     for name in ids(url):
         said = ask("explain", name, "--markdown", "--address", "https://pages.example")
-        links = re.findall(r"(?<!\\)\]\((.*?)\)", said.out)
+        text = re.sub(r"(?<!\\)`[^`\n]*`", "", said.out)
+        links = re.findall(r"(?<!\\)\]\((.*?)\)", text)
         assert said.code == 0 and links and all(each.startswith("https://pages.example/") for each in links), links
-        assert not re.search(r"(?<!\\)<script", re.sub("`[^`]*`", "", said.out)), said.out
+        assert not re.search(r"(?<!\\)<script", text), text
     assert ask("explain", ids(url)[0], "--markdown", "--json").code == 2
 
 
