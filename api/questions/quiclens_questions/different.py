@@ -36,9 +36,9 @@ _UPPER = (0.5, 0.75, 0.9, 0.95, 0.99)
 _LOWER = (0.5, 0.25, 0.1)
 _VALUES_AT_MOST = 200  # of one attribute, those with most of the chosen
 _PAIRED_AT_MOST = 8  # conditions of one attribute that are looked at in pairs
-_PAIRS_AT_MOST = 250
+_PAIRS_AT_MOST = 150
 _PAIRS_COUNTED = 30_000  # more than there are of 8 conditions each of all attributes
-_WITHIN_AT_MOST = 150  # pairs of which one condition may follow from the other
+_WITHIN_AT_MOST = 100  # pairs of which one condition may follow from the other
 _SAMPLED_ABOUT = 20_000  # requests in which pairs are counted before it is known which are worth counting in all
 _DURATION_MAX = (1 << 63) - 1
 
@@ -248,7 +248,7 @@ def _likely(
     each = max(1, whole.requests // _SAMPLED_ABOUT)
     chosen, sampled = together(
         lambda: _pairs_of(store, asked, given, places, "is_chosen", fewest=5),
-        lambda: _pairs_of(store, asked, given, places, f"cityHash64(request_id) % {each} = 0", fewest=1),
+        lambda: _pairs_of(store, asked, given, places, f"cityHash64(started_at) % {each} = 0", fewest=1),
     )
     about = {(first, second): each * count for first, second, count in sampled}
     promising: list[tuple[float, tuple[int, int, int]]] = []

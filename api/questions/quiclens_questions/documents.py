@@ -129,6 +129,18 @@ class ReportDocument(TypedDict):
     warnings: Sequence[ReportWarning]
 
 
+@whole
+class NamedReportDocument(ReportDocument):
+    """A report of `quiclens report`, with its title, notes on its figures, what to say where it has no row, and words
+    for the figures, and the strata, that its rows name."""
+
+    title: str
+    notes: Sequence[str]
+    nothing: str
+    words: Mapping[str, str]
+
+
+@whole
 class ListedRequest(TypedDict):
     """What a list has of a request from its row."""
 

@@ -13,6 +13,7 @@ from typing import Any
 from quiclens_schema.plain_text import all_printable
 
 from quiclens_questions.report import Report
+from quiclens_questions.report_words import figure_words, stratum_words
 from quiclens_questions.units import duration
 
 LINES_AT_MOST = 200
@@ -90,7 +91,9 @@ def _is_label(name: str, rows: Sequence[Row]) -> bool:
 
 
 def _label(row: Row, names: Sequence[str]) -> str:
-    return " · ".join(str(row[name] or "unknown").replace("_", " ") for name in names) or "all"
+    words = {"figure": figure_words, "stratum": stratum_words}
+    told = (words.get(name, str)(str(row[name] or "unknown")).strip() for name in names)
+    return " · ".join(told) or "all"
 
 
 def _dots(row: Row, names: Sequence[str]) -> list[Dot]:

@@ -176,7 +176,7 @@ def _pattern(column: Column, text: str) -> str:
 def _column(name: str, known: Mapping[str, Column], option: str) -> Column:
     if name in known:
         return known[name]
-    near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
+    near = difflib.get_close_matches(name, known, n=3, cutoff=0.6)
     hint = f"did you mean {', '.join(near)}?" if near else f"columns are {', '.join(sorted(known))}"
     raise usage(f"{option}: no column {name!r}", hint)
 

@@ -61,7 +61,10 @@ def load(
         document = load_into(data, logs, lines, requests_format, redact=redact)
     next_step = "quiclens slow" + ("" if store == DEFAULT_URL else f" --store {without_password(store)}")
     answer(as_json, document, *load_view(document, next_step))
-    if document["rejected"].get("no_time", 0) > 0 and not document["connections"]:
-        say("these look like lines of an access log: name them after --requests")
+    if no_time := document["rejected"].get("no_time", 0):
+        some = "some of these" if document["connections"] else "these"
+        say(
+            f"{some} look like lines of an access log ({no_time:,} without a time of a trace): name them after --requests"
+        )
     is_empty = not document["connections"] and not document["requests"]
     return NOTHING_FOUND if document["rejected"] or is_empty else DONE

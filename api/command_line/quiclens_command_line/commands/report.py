@@ -13,26 +13,9 @@ from rich.console import RenderableType
 from quiclens_command_line.commands.options import AsJson, Since, StoreUrl, Until, WhereTexts
 from quiclens_command_line.completing import offered_causes, offered_columns, offered_groups, offered_reports
 from quiclens_command_line.output import answer, print_text, say
-from quiclens_command_line.show.reports_of_connections import (
-    events_view,
-    goodput_view,
-    handshake_view,
-    loss_view,
-    rtt_view,
-)
-from quiclens_command_line.show.reports_of_operations import (
-    closes_view,
-    misrouted_view,
-    races_view,
-    restarts_view,
-)
-from quiclens_command_line.show.reports_of_requests import (
-    compare_view,
-    coverage_view,
-    grid_view,
-    load_view,
-    use_rate_view,
-)
+from quiclens_command_line.show.reports_of_connections import events_view, figures_view, rtt_view
+from quiclens_command_line.show.reports_of_operations import closes_view, misrouted_view, restarts_view
+from quiclens_command_line.show.reports_of_requests import compare_view, table_view
 from quiclens_command_line.show.slow import groups_line
 from quiclens_command_line.show.tail import tail_view
 from quiclens_command_line.show.written import comma_separated, markdown
@@ -40,6 +23,7 @@ from quiclens_questions.failure import DONE, NOTHING_FOUND, CannotRun, usage
 from quiclens_questions.opening import opened
 from quiclens_questions.picture import picture
 from quiclens_questions.report import Report, ReportQuestion
+from quiclens_questions.report_words import document_in_words
 from quiclens_questions.reports import REPORTS, Options, asked_of
 from quiclens_questions.window import time_window
 
@@ -48,18 +32,18 @@ VIEWS: Mapping[str, View] = {
     "tail": tail_view,
     "compare": compare_view,
     "rtt": rtt_view,
-    "loss": loss_view,
-    "handshake": handshake_view,
-    "goodput": goodput_view,
-    "coverage": coverage_view,
-    "use-rate": use_rate_view,
-    "grid": grid_view,
-    "load": load_view,
+    "loss": figures_view,
+    "handshake": figures_view,
+    "goodput": figures_view,
+    "coverage": table_view,
+    "use-rate": table_view,
+    "grid": table_view,
+    "load": table_view,
     "events": events_view,
     "closes": closes_view,
     "misrouted": misrouted_view,
     "restarts": restarts_view,
-    "races": races_view,
+    "races": figures_view,
 }
 
 
@@ -206,7 +190,7 @@ def report(
         found = REPORTS[name].answer(data, asked)
     if form is Format.table or as_json:
         left_out = groups_line(found.groups, found.groups_shown)
-        answer(as_json, found.document(), *VIEWS[name](found, asked), *([left_out] if left_out else []))
+        answer(as_json, document_in_words(found), *VIEWS[name](found, asked), *([left_out] if left_out else []))
     else:
         print_text(markdown(found) if form is Format.markdown else comma_separated(found))
         for warning in found.warnings if form is Format.csv else ():

@@ -10,69 +10,14 @@ from rich.text import Text
 
 from quiclens_command_line.show.slow import coverage_line, shown
 from quiclens_command_line.show.tables import FittedTable, of_printable, titled
-from quiclens_questions.goodput import LEAST_BYTES
 from quiclens_questions.report import FEW_SAMPLES, Report, ReportQuestion
+from quiclens_questions.report_words import figure_words, words_of
 from quiclens_questions.rtt import DEVIATION, QUANTILES
 from quiclens_questions.units import age
 
-Row = Mapping[str, Any]
+TOO_FEW = f"? = too few to bound; few = below {FEW_SAMPLES}"
 
-_FIGURES = {
-    "connections_with_loss": "connections with loss",
-    "of_those_in_handshake": "  of those, in the handshake",
-    "of_those_in_data": "  of those, in data",
-    "packets_lost": "packets lost",
-    "packets_lost_in_lossy": "packets lost, of connections with loss",
-    "packets_retransmitted": "packets that repeat data",
-    "retransmission_delay": "delay until retransmission",
-    "retransmission_delay_rtts": "  in round trips",
-    "detection_delay": "delay until declared lost",
-    "retransmissions": "retransmissions of one range",
-    "losses_spurious": "declared lost, and arrived all the same",
-    "connections_with_pto": "connections with a probe timeout",
-    "ptos_spurious": "probe timeouts that were not needed",
-    "detected_after_4_rtts": "declared lost after more than 4 RTT",
-    "handshakes_complete": "handshakes that were completed",
-    "handshake": "handshake",
-    "handshake_rtts": "  in round trips",
-    "connections_with_retry": "connections with a Retry",
-    "with_loss_seen_by_server": "with loss, as servers saw it",
-    "with_loss_seen_by_client": "with loss, as clients saw it",
-    "with_loss_unseen_by_server": "  that the server did not see",
-    "zero_rtt_attempted": "0-RTT attempted",
-    "zero_rtt_accepted": "  of those, accepted",
-    "zero_rtt_rejected": "  of those, rejected",
-    "goodput": "goodput",
-    "connections_with_request": "connections with a request",
-    "time_idle": "  of their time, idle",
-    "time_in_cwnd_blocked": "busy time with a full congestion window",
-    "time_in_bandwidth": "busy time at the path's rate",
-    "time_in_connection_flow_control": "busy time without flow-control credit",
-    "time_in_recovery": "busy time in a recovery period",
-    "time_in_pto": "busy time behind a probe timeout",
-    "connections_with_outage": "connections with an outage",
-    "outage": "outage, from the last send",
-    "outage_recovery": "outage, from the first probe",
-    "won_by_quic": "races won by QUIC",
-    "quic_late": "QUIC was late",
-    "quic_cancelled": "QUIC was cancelled",
-    "quic_failed": "QUIC failed",
-    "quic_failed_otherwise": "  with rarer errors",
-    "quic": "QUIC took",
-    "tcp": "TCP took",
-    "tcp_delay": "QUIC's head start",
-}
-_OF_FAMILIES = {
-    "ipv6": "ended on IPv6",
-    "timer_fired": "timer fired, both families tried",
-    "second_won": "the second family won",
-    "added_mean": "added by the second, mean of all",
-}
-_TRIGGERS = {
-    "inferred": "lost by what was sent again (inferred)",
-    "pto": "found lost by probe timeout",
-    "unknown": "found lost, the log does not say how",
-}
+Row = Mapping[str, Any]
 
 
 @of_printable
@@ -80,7 +25,7 @@ def rtt_view(report: Report, asked: ReportQuestion) -> Iterator[RenderableType]:
     if not report.rows:
         yield from _nothing(report)
         return
-    table = _table("Round trip times [95 % interval]", *asked.by)
+    table = _table(f"{words_of(report).title} [95 % interval]", *asked.by)
     varies = [DEVIATION] if any(name == DEVIATION for name, _ in report.columns) else []
     names = [*(name for name, _ in QUANTILES), *varies]
     for name in (*names, "samples", "clusters"):
@@ -91,44 +36,17 @@ def rtt_view(report: Report, asked: ReportQuestion) -> Iterator[RenderableType]:
         group = [Text(shown(row[name])) for name in asked.by]
         table.add_row(*group, *quantiles, samples(row["samples"]), samples(row["clusters"]))
     yield table
-    note = "intervals by user, else by connection; ? = too few to bound; few = below 30"
-    yield from footer(report, f"deviation: of a connection's samples, on average; {note}" if varies else note)
+    yield from footer(report, f"{'; '.join(words_of(report).notes)}; {TOO_FEW}")
 
 
 @of_printable
-def loss_view(report: Report, asked: ReportQuestion) -> Iterator[RenderableType]:
-    yield from figures_view(report, asked, "Loss and repair")
-
-
-@of_printable
-def handshake_view(report: Report, asked: ReportQuestion) -> Iterator[RenderableType]:
-    has_clients = any(row["figure"] == "with_loss_seen_by_client" and row["samples"] for row in report.dicts())
-    unseen = "a server cannot see a client's packet that never arrived, and no trace of a client is here to tell"
-    yield from figures_view(report, asked, "Handshakes", *([] if has_clients else [unseen]))
-
-
-@of_printable
-def goodput_view(report: Report, asked: ReportQuestion) -> Iterator[RenderableType]:
-    notes = (
-        f"goodput: stream bytes sent once, by the time that is not idle, of connections with {LEAST_BYTES // 1000} kB",
-        "outage: nothing was acknowledged until after a probe timeout; shares of busy time can overlap",
-    )
-    yield from figures_view(report, asked, "Goodput, idle time and outages", *notes)
-
-
-def figures_view(
-    report: Report,
-    asked: ReportQuestion,
-    title: str,
-    *notes: str,
-    clusters: str = "user, else by connection",
-    empty: str = "No connections match.",
-) -> Iterator[RenderableType]:
-    """A row for each figure; `clusters` are what is alike within itself."""
+def figures_view(report: Report, asked: ReportQuestion) -> Iterator[RenderableType]:
+    """A row for each figure: loss, handshake, goodput, races."""
+    words = words_of(report)
     if not report.rows:
-        yield from _nothing(report, empty)
+        yield from _nothing(report)
         return
-    table = _table(f"{title} [95 % interval]", *asked.by, "figure")
+    table = _table(f"{words.title} [95 % interval]", *asked.by, "figure")
     for name in ("value", "samples"):
         table.add_column(name, justify="right", no_wrap=True)
     # Quantiles of nothing are left out; the shares say that there is nothing.
@@ -137,10 +55,11 @@ def figures_view(
         value: str | Text = with_interval(row["value"], row["low"], row["high"], unit=row["unit"])
         if row["value"] is None and row["samples"]:
             value = Text("too few", style="yellow")
-        table.add_row(*leading, _figure(row["figure"]), value, samples(row["samples"]))
+        table.add_row(*leading, figure_words(row["figure"]), value, samples(row["samples"]))
     yield table
+    *notes, intervals = words.notes
     yield from (Text(note, style="dim") for note in notes if report.samples)
-    yield from footer(report, f"intervals: by {clusters}; ? = too few to bound; few = below 30")
+    yield from footer(report, f"{intervals}; {TOO_FEW}")
 
 
 @of_printable
@@ -148,7 +67,7 @@ def events_view(report: Report, asked: ReportQuestion) -> Iterator[RenderableTyp
     if not report.rows:
         yield from _nothing(report)
         return
-    table = _table("Of all connections, by their events [95 % interval]", *asked.by, "figure")
+    table = _table(f"{words_of(report).title} [95 % interval]", *asked.by, "figure")
     for name in ("value", "connections kept"):
         table.add_column(name, justify="right", no_wrap=True)
     for leading, row in in_sections(table, report.dicts(), group_of(asked)):
@@ -158,8 +77,7 @@ def events_view(report: Report, asked: ReportQuestion) -> Iterator[RenderableTyp
             value = with_interval(row["value"], row["low"], row["high"], unit=row["unit"])
         table.add_row(*leading, Text(row["figure"].replace("_", " ")), value, samples(row["samples"]))
     yield table
-    reach = "connections out of reach could not have been kept, no figure speaks of them"
-    yield from footer(report, f"kept connections weigh 1 / probability; ? = too few to bound; {reach}")
+    yield from footer(report, f"{'; '.join(words_of(report).notes)}; ? = too few to bound")
 
 
 def group_of(asked: ReportQuestion) -> Callable[[Row], list[str]]:
@@ -178,23 +96,6 @@ def in_sections(
             table.add_section()
         yield [Text(each if group != before else "") for each in group], row
         before = group
-
-
-def _figure(figure: str) -> str:
-    if figure.startswith("quic_failed_with_"):
-        return f"  with {figure.removeprefix('quic_failed_with_')}"
-    name, _, quantile = figure.rpartition("_p")
-    if quantile.isdigit():
-        return f"{_figure(name)}, p{quantile}"
-    family, _, protocol = figure.partition("_of_")
-    if family in _OF_FAMILIES:
-        return f"{protocol}: {_OF_FAMILIES[family]}"
-    if figure.startswith("detection_by_"):
-        return "  declared lost after"
-    if figure.startswith("lost_by_"):
-        trigger = figure.removeprefix("lost_by_")
-        return _TRIGGERS.get(trigger, f"found lost by {trigger.replace('_', ' ')}")
-    return _FIGURES.get(figure, figure)
 
 
 @of_printable
@@ -258,8 +159,8 @@ def _cell(value: Any, unit: str) -> Text:
     return Text("–" if value is None or value == "" else str(value))
 
 
-def _nothing(report: Report, empty: str = "No connections match.") -> Iterator[RenderableType]:
-    yield Text(empty)
+def _nothing(report: Report) -> Iterator[RenderableType]:
+    yield Text(words_of(report).nothing)
     yield coverage_line(report.coverage)
 
 

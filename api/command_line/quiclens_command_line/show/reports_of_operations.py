@@ -7,7 +7,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from quiclens_command_line.show.reports_of_connections import (
-    figures_view,
+    TOO_FEW,
     footer,
     group_of,
     in_sections,
@@ -16,28 +16,20 @@ from quiclens_command_line.show.reports_of_connections import (
 )
 from quiclens_command_line.show.slow import coverage_line, shown
 from quiclens_command_line.show.tables import of_printable, titled
-from quiclens_questions.closes import WAYS_AT_MOST
 from quiclens_questions.moment import whole_seconds
 from quiclens_questions.report import Report, ReportQuestion
+from quiclens_questions.report_words import figure_words, words_of
 from quiclens_questions.units import duration
-
-_ENDS = {
-    "closes_logged": "a close was logged",
-    "idle_timeouts": "idle timeout",
-    "stateless_resets": "stateless reset",
-    "errors": "an error",
-    "ended_otherwise": "ended in rarer ways",
-}
-_NO_HOSTS = "No host logged any: hosts say so in logs of their own (host:…)."
 
 
 @of_printable
 def closes_view(report: Report, asked: ReportQuestion) -> Iterator[RenderableType]:
+    words = words_of(report)
     if not report.rows:
-        yield Text("No connections match.")
+        yield Text(words.nothing)
         yield coverage_line(report.coverage)
         return
-    table = titled("How connections ended [95 % interval]")
+    table = titled(f"{words.title} [95 % interval]")
     for name in (*asked.by, "how", "closed by"):
         table.add_column(name.replace("_", " "), no_wrap=True)
     for name in ("share", "connections", "of"):
@@ -49,16 +41,14 @@ def closes_view(report: Report, asked: ReportQuestion) -> Iterator[RenderableTyp
             *leading, Text(_how(row)), Text(closed_by), told, f"{row['connections']:,}", samples(row["samples"])
         )
     yield table
-    yield Text(
-        f"each way in which connections ended, the {WAYS_AT_MOST} commonest; an error: by its code, else reason", "dim"
-    )
-    yield from footer(report, "intervals: by user, else by connection; ? = too few to bound; few = below 30")
+    yield Text(words.notes[0], "dim")
+    yield from footer(report, f"{words.notes[1]}; {TOO_FEW}")
 
 
 def _how(row: Mapping[str, Any]) -> str:
     figure, reason, code = str(row["figure"]), row["reason"], row["code"]
     if figure != "ended_by":
-        return _ENDS.get(figure, figure)
+        return figure_words(figure)
     told = ([str(reason)] if reason else []) + ([f"code {code}"] if code else [])
     return f"  {', '.join(told) or 'no close was logged'}"
 
@@ -68,7 +58,7 @@ def misrouted_view(report: Report, asked: ReportQuestion) -> Iterator[Renderable
     counted = report.coverage
     if report.rows:
         places = [name for name, _ in report.columns if name.startswith(("landed_", "meant_"))]
-        table = titled("Packets on the wrong host")
+        table = titled(words_of(report).title)
         for name in places:
             table.add_column(name.replace("landed_", "landed on ").replace("meant_", "meant for "), no_wrap=True)
         for name in ("packets", "of those meant for it"):
@@ -85,7 +75,7 @@ def misrouted_view(report: Report, asked: ReportQuestion) -> Iterator[Renderable
             )
         yield table
     else:
-        yield Text("No packet landed on the wrong host." if counted.get("hosts") else _NO_HOSTS)
+        yield Text(words_of(report).nothing)
     if counted.get("hosts"):
         received, wrong = counted["packets_received"], counted["packets_wrong_host"]
         unknown = counted["packets_connection_unknown"]
@@ -100,11 +90,11 @@ def misrouted_view(report: Report, asked: ReportQuestion) -> Iterator[Renderable
 @of_printable
 def restarts_view(report: Report, asked: ReportQuestion) -> Iterator[RenderableType]:
     if not report.rows:
-        yield Text("No restart was logged: hosts say so in logs of their own (host:…).")
+        yield Text(words_of(report).nothing)
         return
     by: Sequence[str] = report.params["by"]
     ranks = {"connection_unknown": 3, "received": 4, "took_us": 2, "restarts": 5}
-    table = titled("Packets around restarts")
+    table = titled(words_of(report).title)
     for name in by:
         table.add_column(name.replace("_", " "), no_wrap=True)
     counts = [name for name, _ in report.columns if name not in by]
@@ -115,18 +105,7 @@ def restarts_view(report: Report, asked: ReportQuestion) -> Iterator[RenderableT
         group = [Text(f"{row[name]} s" if name == "since_start" else shown(row[name])) for name in by]
         table.add_row(*group, *(_count(row, name) for name in counts))
     yield table
-    yield Text(
-        "from a minute before the new process took over to five minutes after; lost between: forwarded, and not"
-        " received by the old process; dropped: they could not be forwarded",
-        style="dim",
-    )
-
-
-@of_printable
-def races_view(report: Report, asked: ReportQuestion) -> Iterator[RenderableType]:
-    note = "late: up after TCP had won; cancelled: given up when TCP had won; each took from the race's beginning"
-    empty = "No app logged a race: apps say so in logs of their own (client:…)."
-    yield from figures_view(report, asked, "QUIC against TCP", note, clusters="app", empty=empty)
+    yield Text(words_of(report).notes[0], style="dim")
 
 
 def _share(value: float | None) -> str:

@@ -7,31 +7,17 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from quiclens_command_line.show.reports_of_connections import group_of, in_sections, samples, with_interval
+from quiclens_command_line.show.reports_of_connections import TOO_FEW, group_of, in_sections, samples, with_interval
 from quiclens_command_line.show.slow import coverage_line, shown
 from quiclens_command_line.show.tables import of_printable, titled
 from quiclens_questions.compare import COMPARED, PATHS
-from quiclens_questions.report import FEW_SAMPLES, Report, ReportQuestion
+from quiclens_questions.report import Report, ReportQuestion
+from quiclens_questions.report_words import figure_words, stratum_words, words_of
 from quiclens_questions.units import duration
 
 Row = Mapping[str, Any]
 _ENDS = ("_low", "_high")
 _WORSE_IF_MORE = frozenset([*(name for name, _ in (*COMPARED, *PATHS)), "failed"])
-_NAMES = {
-    "responses_below_4_kib": "responses below 4 KiB",
-    "rtt_below_500_ms": "RTT below 500 ms",
-    "later_and_rtt_below_500_ms": "later, RTT below 500 ms",
-    "rtt_p50": "RTT p50",
-    "use_rate": "requests over QUIC",
-    "sessions_all_quic": "sessions all over QUIC",
-    "sessions_mixed": "sessions mixed",
-    "sessions_without_quic": "sessions without QUIC",
-    "mixed_began_over_tcp": "  mixed: began over TCP, and stayed with QUIC",
-    "mixed_fell_back": "  mixed: fell back to TCP",
-    "mixed_back_and_forth": "  mixed: went back and forth",
-    "left_quic_after_failure": "  mixed: left QUIC after a failure",
-    "users": "users, against the plan",
-}
 
 
 @of_printable
@@ -39,36 +25,31 @@ def compare_view(report: Report, asked: ReportQuestion) -> Iterator[RenderableTy
     """A section for each group, stratum and arm; in it a row for each figure."""
     base, between = report.params["base"], report.params["between"]
     if not report.rows:
-        yield Text(
-            f"There are no two values of {between} to compare: log it with each request, or name another column."
-        )
+        yield Text(words_of(report).nothing)
         yield coverage_line(report.coverage)
         return
     for warning in report.warnings:
         yield Text(warning["text"], style="yellow")
-    table = titled(f"Latency of requests that succeeded, against {between} {base} [95 % interval]")
+    table = titled(f"{words_of(report).title} [95 % interval]")
     for name in (*asked.by, "stratum", between, "figure"):
         table.add_column(name.replace("_", " "), no_wrap=True)
     for name, rank in (("value", 1), (f"of {base}", 2), ("difference", 0), ("samples", 3), (f"samples of {base}", 4)):
         table.add_column(name, justify="right", no_wrap=True, rank=rank)
     group = group_of(asked)
     for leading, row in in_sections(
-        table, report.dicts(), lambda row: [*group(row), _words(row["stratum"]), row["arm"]]
+        table, report.dicts(), lambda row: [*group(row), stratum_words(row["stratum"]), row["arm"]]
     ):
         table.add_row(
             *leading,
-            Text(_words(row["figure"])),
+            Text(figure_words(row["figure"])),
             *(_value(row[name], row["unit"]) for name in ("value", "base_value")),
             _change(row),
             *(samples(row[name]) for name in ("samples", "base_samples")),
         )
     yield table
-    yield Text("by user, else by connection; ? = too few to bound; too few = below one beyond it", style="dim")
+    note = f"{words_of(report).notes[0]}; ? = too few to bound; too few = below one beyond it"
+    yield Text(note, style="dim")
     yield coverage_line(report.coverage)
-
-
-def _words(name: str) -> str:
-    return _NAMES.get(name, name.replace("_", " "))
 
 
 def _value(value: float | None, unit: str) -> str:
@@ -96,39 +77,14 @@ def _sign(difference: float) -> str:
 
 
 @of_printable
-def coverage_view(report: Report, asked: ReportQuestion) -> Iterator[RenderableType]:
-    note = (
-        "a session is a user's requests with less than half an hour between two; what mixed ones began with, and "
-        "whether the request before QUIC was left had failed, are shares of those; intervals by user"
-    )
-    empty = "No request has both a user and a time, so there are no sessions (user_hash of the access log)."
-    yield from _drawn(report, "Sessions over QUIC", note, empty)
-
-
-@of_printable
-def use_rate_view(report: Report, asked: ReportQuestion) -> Iterator[RenderableType]:
-    note = "of the requests whose protocol is known; intervals by user, else by connection"
-    yield from _drawn(report, "Requests over QUIC", note, "No request's protocol is known.")
-
-
-@of_printable
-def load_view(report: Report, asked: ReportQuestion) -> Iterator[RenderableType]:
-    note = "means over the whole stretch, intervals by minute; the peak is the most within one second"
-    yield from _drawn(report, "Requests by size of response, and connections", note, "No request has a time.")
-
-
-@of_printable
-def grid_view(report: Report, asked: ReportQuestion) -> Iterator[RenderableType]:
-    note = "least round trip of the stream, lost packets of the connection; intervals by user, else by connection"
-    yield from _drawn(report, "Durations by implementation, round trip and loss", note, "No traced requests match.")
-
-
-def _drawn(report: Report, title: str, note: str, empty: str) -> Iterator[RenderableType]:
+def table_view(report: Report, asked: ReportQuestion) -> Iterator[RenderableType]:
+    """As it is: coverage, use rate, load, grid."""
+    words = words_of(report)
     if report.rows:
-        yield _table(report, title)
-        yield Text(f"{note}; ? = too few to bound; few = below {FEW_SAMPLES}", style="dim")
+        yield _table(report, words.title)
+        yield Text(f"{'; '.join(words.notes)}; {TOO_FEW}", style="dim")
     else:
-        yield Text(empty)
+        yield Text(words.nothing)
     yield coverage_line(report.coverage)
 
 
@@ -156,7 +112,7 @@ def _cell(row: Row, name: str, units: dict[str, str]) -> str | Text:
     if name == "samples":
         return samples(value)
     if name == "figure":
-        return Text(_words(value))
+        return Text(figure_words(value))
     if name == "note":
         return Text(value or "")
     return Text(f"{value:,}" if isinstance(value, int | float) else shown(value))

@@ -10,8 +10,8 @@ from rich.text import Text
 from quiclens_command_line.show.reports_of_connections import samples, with_interval
 from quiclens_command_line.show.slow import coverage_line, shown
 from quiclens_command_line.show.tables import of_printable, titled
-from quiclens_questions.causes import look
 from quiclens_questions.report import Report, ReportQuestion
+from quiclens_questions.report_words import words_of
 from quiclens_questions.rtt import QUANTILES
 
 # Those with the largest number go first where a terminal has no room.
@@ -23,7 +23,7 @@ Row = Mapping[str, Any]
 @of_printable
 def tail_view(report: Report, asked: ReportQuestion) -> Iterator[RenderableType]:
     if not report.rows:
-        yield Text("No requests match.")
+        yield Text(words_of(report).nothing)
     else:
         yield _without(report, asked) if asked.without else _plain(report, asked)
         yield from _notes(report, asked)
@@ -33,7 +33,7 @@ def tail_view(report: Report, asked: ReportQuestion) -> Iterator[RenderableType]
 
 
 def _plain(report: Report, asked: ReportQuestion) -> Table:
-    table = titled("Durations of requests [95 % sampling interval]")
+    table = titled(f"{words_of(report).title} [95 % sampling interval]")
     for name in asked.by:
         table.add_column(name, no_wrap=True)
     for name in (*(name for name, _ in QUANTILES), "failed", "ended well", "requests", "traced"):
@@ -48,7 +48,7 @@ def _plain(report: Report, asked: ReportQuestion) -> Table:
 
 def _without(report: Report, asked: ReportQuestion) -> Table:
     """A line for each quantile of each group."""
-    table = titled(f"Durations of traced requests, as they were and without {look(asked.without).name}")
+    table = titled(words_of(report).title)
     for name in asked.by:
         table.add_column(name, no_wrap=True)
     table.add_column("")
@@ -79,7 +79,7 @@ def _interval(row: Row, name: str, kind: str) -> str | Text:
 
 
 def _notes(report: Report, asked: ReportQuestion) -> Iterator[Text]:
-    note = "sampling: intervals by user, else by connection; failed ones are no samples; ? = too few to bound"
+    note = f"sampling {words_of(report).notes[0]}; ? = too few to bound"
     if any(row["note"] for row in report.dicts()):
         note += "; too few = fewer than one request expected beyond the quantile"
     yield Text(note, style="dim")

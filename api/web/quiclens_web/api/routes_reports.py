@@ -12,6 +12,7 @@ from quiclens_questions.connections import connection_columns
 from quiclens_questions.failed_connections import failed
 from quiclens_questions.picture import picture
 from quiclens_questions.report import ReportQuestion
+from quiclens_questions.report_words import document_in_words
 from quiclens_questions.reports import REPORTS, Options, asked_of
 from quiclens_questions.status import status
 from quiclens_web.api.answering import NotFound, QuestionRunner, asking
@@ -65,10 +66,10 @@ def wanted(
 AReport = Annotated[ReportRequest, Depends(wanted)]
 
 
-@router.get("/reports/{name}", summary="A report by its name", response_model=documents.ReportDocument)
+@router.get("/reports/{name}", summary="A report by its name", response_model=documents.NamedReportDocument)
 async def report(app: App, report: AReport) -> Response:
     """A table with units, samples and 95 % intervals, as `quiclens report NAME --json`."""
-    return await app.document(lambda store: REPORTS[report.name].answer(store, report.asked).document())
+    return await app.document(lambda store: document_in_words(REPORTS[report.name].answer(store, report.asked)))
 
 
 @router.get(

@@ -1238,6 +1238,43 @@ export interface MetricColumns {
   rtt_variance_us?: (number | null)[] | (number | null)[][];
 }
 /**
+ * A report of `quiclens report`, with its title, notes on its figures, what to say where it has no row, and words
+ * for the figures, and the strata, that its rows name.
+ */
+export interface NamedReportDocument {
+  name: string;
+  params: {
+    [k: string]: unknown;
+  };
+  columns: ReportColumn[];
+  rows: unknown[][];
+  samples: number;
+  groups: number | null;
+  groups_shown: number | null;
+  coverage: ReportCoverage;
+  warnings: ReportWarning[];
+  title: string;
+  notes: string[];
+  nothing: string;
+  words: {
+    [k: string]: string;
+  };
+}
+/**
+ * A column of a report and its unit, "" where it has none.
+ */
+export interface ReportColumn {
+  name: string;
+  unit: string;
+}
+/**
+ * What makes a report's figures doubtful: of which kind it is, and a sentence.
+ */
+export interface ReportWarning {
+  kind: "sample_ratio_mismatch" | "users_in_several_arms" | "more";
+  text: string;
+}
+/**
  * Durations of requests over time, the group with most requests first; `groups` is how many there are, of which
  * `series` has the largest.
  */
@@ -1303,13 +1340,6 @@ export interface Problem {
   [k: string]: unknown;
 }
 /**
- * A column of a report and its unit, "" where it has none.
- */
-export interface ReportColumn {
-  name: string;
-  unit: string;
-}
-/**
  * A table with a name. Of `groups` the first `groups_shown` have rows (null where it has no groups); `samples` and
  * `coverage` are of all. `warnings` say what makes its figures doubtful.
  */
@@ -1325,13 +1355,6 @@ export interface ReportDocument {
   groups_shown: number | null;
   coverage: ReportCoverage;
   warnings: ReportWarning[];
-}
-/**
- * What makes a report's figures doubtful: of which kind it is, and a sentence.
- */
-export interface ReportWarning {
-  kind: "sample_ratio_mismatch" | "users_in_several_arms" | "more";
-  text: string;
 }
 /**
  * What pictures of a trace are drawn from: exact, or in buckets of `bucket_us`.

@@ -8,6 +8,8 @@ import { duration, percent, rate } from "./format.js";
 import { change, state } from "./state.js";
 import { conditionsOf, covered, lineOf } from "./window.js";
 
+/** @typedef {import("./documents.js").NamedReportDocument} Report */
+
 const newestReport = newest();
 const NAMES = ["name", "since", "until", "by", "between", "base", "split", "without", "of", "time_zone", "where"];
 /** @param {string} name */
@@ -28,7 +30,7 @@ function show() {
   newestReport(async (signal) => {
     fill(find("#report"), el("p", { class: "note" }, "asking …"));
     const at = `/api/v1/reports/${encodeURIComponent(name)}`;
-    const report = /** @type {import("./documents.js").ReportDocument} */ (await ask(/** @type {"/api/v1/reports/NAME"} */ (at), asked, signal));
+    const report = /** @type {Report} */ (await ask(/** @type {"/api/v1/reports/NAME"} */ (at), asked, signal));
     fill(find("#report"), table(report), ...(report.rows.length ? [drawn(`${at}/picture?${queryOf(asked)}`, name)] : []));
   }, (message) => fill(find("#report"), el("p", { class: "error" }, message)));
 }
@@ -43,13 +45,13 @@ function drawn(src, name) {
   return el("a", { href: src, download: `${name}.svg`, title: "save as SVG" }, image);
 }
 
-/** How many groups have no row, where some have none. @param {import("./documents.js").ReportDocument} report */
+/** How many groups have no row, where some have none. @param {Report} report */
 function leftOut(report) {
   const [all, shown] = [report.groups ?? 0, report.groups_shown ?? 0];
   return all > shown ? `${shown.toLocaleString("en")} of ${all.toLocaleString("en")} groups are shown; totals are of all. ` : "";
 }
 
-/** What it was drawn from: requests, or what hosts counted. @param {import("./documents.js").ReportDocument["coverage"]} coverage */
+/** What it was drawn from: requests, or what hosts counted. @param {Report["coverage"]} coverage */
 function counted(coverage) {
   const told = (/** @type {number | undefined} */ count) => (count ?? 0).toLocaleString("en");
   return coverage.hosts === undefined ? covered(coverage)
@@ -57,25 +59,80 @@ function counted(coverage) {
       `${told(coverage.packets_connection_unknown)} on the right one, of connections that are over, which no routing mends`;
 }
 
-/** @param {import("./documents.js").ReportDocument} report */
+/** @param {Report} report */
 function table(report) {
   const csv = () => save(new Blob([[report.columns.map((/** @type {any} */ column) => column.name), ...report.rows].map((row) => row.map(quoted).join(",")).join("\n")], { type: "text/csv" }), `${report.name}.csv`);
   const json = () => save(new Blob([JSON.stringify(report, null, 1)], { type: "application/json" }), `${report.name}.json`);
-  const columns = columnsOf(report);
   return el("div", {},
+    el("h2", {}, report.title),
     el("p", { class: "coverage" }, `${report.samples.toLocaleString("en")} samples. ${counted(report.coverage)}. ${leftOut(report)}`, el("button", { type: "button", onclick: csv }, "CSV"), " ", el("button", { type: "button", onclick: json }, "JSON")),
     ...report.warnings.map((warning) => el("p", { class: "warning" }, warning.text)),
-    report.rows.length ? el("div", { class: "wide" }, el("table", {},
-      el("thead", {}, el("tr", {}, ...columns.map((column) => el("th", { title: column.unit, class: column.isNumber ? "n" : "" }, column.name.replaceAll("_", " "))))),
-      el("tbody", {}, ...report.rows.map((/** @type {any[]} */ row) => el("tr", {}, ...columns.map((column) => cell(report, column, row))))))) : el("p", { class: "teach" }, "Nothing to report of these requests."));
+    report.rows.length ? el("div", { class: "wide" }, isOfFigures(report) ? figures(report) : plain(report)) : el("p", { class: "teach" }, report.nothing),
+    ...(report.rows.length ? report.notes.map((note) => el("p", { class: "note" }, note)) : []));
 }
 
-const WORDS = new Set(["figure", "stratum"]); // names of ours, not values of a log
+/** @param {Report} report */
+function plain(report) {
+  const columns = columnsOf(report);
+  return el("table", {},
+    el("thead", {}, el("tr", {}, ...columns.map((column) => el("th", { title: column.unit, class: column.isNumber ? "n" : "" }, column.name.replaceAll("_", " "))))),
+    el("tbody", {}, ...report.rows.map((/** @type {any[]} */ row) => el("tr", {}, ...columns.map((column) => cell(report, column, row))))));
+}
+
+const OF_A_FIGURE = ["figure", "value", "low", "high", "unit"];
+
+/** A row is a figure with its value and the ends of its interval. @param {Report} report */
+const isOfFigures = (report) => OF_A_FIGURE.every((name) => report.columns.some((column) => column.name === name));
+
+/** A row for each figure; quantiles of one stand beside each other, what it was told by beside its name. @param {Report} report */
+function figures(report) {
+  const names = report.columns.map((column) => column.name);
+  const groups = names.slice(0, names.indexOf("figure"));
+  const counts = names.slice(groups.length).filter((name) => !OF_A_FIGURE.includes(name));
+  /** @type {Map<string, { row: Record<string, any>, words: string, cells: Map<string, Record<string, any>> }>} */
+  const lines = new Map();
+  for (const cells of report.rows) {
+    const row = /** @type {Record<string, any>} */ (Object.fromEntries(names.map((name, at) => [name, cells[at]])));
+    if (!row.samples && row.unit !== "share") continue; // quantiles of nothing; the shares say that there is nothing
+    const [, stem, quantile] = /** @type {RegExpMatchArray} */ (String(row.figure).match(/^(.*?)(?:_(p[0-9]+))?$/));
+    const key = JSON.stringify([...groups.map((name) => row[name]), stem]);
+    const words = (report.words[row.figure] ?? row.figure).replace(/, p[0-9]+$/, "");
+    if (!lines.has(key)) lines.set(key, { row, words, cells: new Map() });
+    lines.get(key)?.cells.set(quantile ?? "value", row);
+  }
+  const has = new Set([...lines.values()].flatMap((line) => [...line.cells.keys()]));
+  const shown = ["value", ...[...has].filter((name) => name !== "value").sort()].filter((name) => has.has(name));
+  /** @type {string[]} */
+  let before = [];
+  const rows = [...lines.values()].map((line) => {
+    const group = groups.map((name) => String(line.row[name] ?? "unknown"));
+    const isSame = group.join("\0") === before.join("\0");
+    before = group;
+    return el("tr", { class: isSame ? "" : "section" }, ...group.map((text) => el("td", {}, isSame ? "" : text)),
+      el("td", { class: line.words.startsWith(" ") ? "part" : "" }, line.words.trim()),
+      ...shown.map((name) => valued(line.cells.get(name))),
+      ...counts.map((name) => el("td", { class: "n" }, line.row[name]?.toLocaleString("en") ?? "–")));
+  });
+  return el("table", { class: "figures" },
+    el("thead", {}, el("tr", {}, ...[...groups, "figure"].map((name) => el("th", {}, name.replaceAll("_", " "))), ...[...shown, ...counts].map((name) => el("th", { class: "n" }, name.replaceAll("_", " "))))),
+    el("tbody", {}, ...rows));
+}
+
+/** @param {Record<string, any> | undefined} row */
+function valued(row) {
+  if (!row) return el("td", {});
+  if (row.value === null) return el("td", { class: "n" }, row.samples ? el("small", {}, "too few") : "–");
+  const end = (/** @type {number | null} */ value) => value === null ? "?" : numberIn(row.unit, value);
+  const between = row.low === null && row.high === null ? [] : [el("small", {}, ` ${end(row.low)} – ${end(row.high)}`)];
+  return el("td", { class: "n" }, numberIn(row.unit, row.value), ...between);
+}
+
+const WORDS = new Set(["figure", "stratum"]); // names of ours, for which the report has words
 
 /** @typedef {{name: string, unit: string, at: number, ends: [number, number] | null, isNumber: boolean}} Column */
 
 /** Its columns, with those that are the ends of an interval put with what the interval is of.
- * @param {import("./documents.js").ReportDocument} report @returns {Column[]} */
+ * @param {Report} report @returns {Column[]} */
 function columnsOf(report) {
   /** @type {string[]} */
   const names = report.columns.map((/** @type {any} */ column) => column.name);
@@ -94,10 +151,11 @@ function columnsOf(report) {
 function numberIn(unit, value) {
   if (unit === "us") return duration(value);
   if (unit === "share") return percent(value);
+  if (unit === "rtt") return `${value.toLocaleString("en", { maximumFractionDigits: 2 })} RTT`;
   return unit === "bit/s" ? rate(value) : value.toLocaleString("en", { maximumFractionDigits: 4 });
 }
 
-/** @param {import("./documents.js").ReportDocument} report @param {Column} column @param {any[]} row */
+/** @param {Report} report @param {Column} column @param {any[]} row */
 function cell(report, column, row) {
   const ofRow = row[report.columns.findIndex((/** @type {any} */ each) => each.name === "unit")];
   const unit = column.unit || (["value", "base_value", "low", "high"].includes(column.name) ? ofRow : "");
@@ -108,7 +166,7 @@ function cell(report, column, row) {
     if (typeof value === "number") return difference ? `${value < 0 ? "" : "+"}${(value * 100).toFixed(1)} ${difference}` : numberIn(unit, value);
     if (Array.isArray(value)) return value.map((each) => String(each).replaceAll("_", " ")).join(", ");
     if (typeof value === "object") return JSON.stringify(value);
-    return WORDS.has(column.name) ? String(value).replaceAll("_", " ") : String(value);
+    return WORDS.has(column.name) ? (report.words[value] ?? String(value)).trim() : String(value);
   };
   const value = row[column.at];
   const text = told(value);
