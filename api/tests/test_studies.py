@@ -30,7 +30,15 @@ def test_every_report_has_the_same_shape(run: Run, name: str) -> None:
         "groups_shown",
         "coverage",
         "warnings",
+        "title",
+        "notes",
+        "nothing",
+        "words",
     ]
+    names = [column["name"] for column in document["columns"]]
+    figures = {row[names.index("figure")] for row in document["rows"]} if "figure" in names else set()
+    assert figures <= set(document["words"]) and not any("_" in words for words in document["words"].values())
+    assert document["title"] and bool(document["nothing"]) == (not document["rows"])
     assert document["name"] == name and {"requests", "traced", "weight"} <= set(document["coverage"])
     assert all(len(row) == len(document["columns"]) for row in document["rows"])
 
