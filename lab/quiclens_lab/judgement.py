@@ -77,6 +77,7 @@ BARS: Mapping[str, KeptDocument | None] = {
     "against": KeptDocument("against"),
     "ask-bench": KeptDocument("ask"),
     "containers": KeptDocument("containers"),
+    "kubernetes": KeptDocument("kubernetes"),
     "damage": KeptDocument("damage", "damage-runs"),
     "faults": KeptDocument("faults"),
     "freshness": KeptDocument("freshness"),
