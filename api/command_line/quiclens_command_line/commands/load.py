@@ -63,8 +63,7 @@ def load(
     answer(as_json, document, *load_view(document, next_step))
     if no_time := document["rejected"].get("no_time", 0):
         some = "some of these" if document["connections"] else "these"
-        say(
-            f"{some} look like lines of an access log ({no_time:,} without a time of a trace): name them after --requests"
-        )
+        lines_of = f"lines of an access log ({no_time:,} without a time of a trace)"
+        say(f"{some} look like {lines_of}: name them after --requests")
     is_empty = not document["connections"] and not document["requests"]
     return NOTHING_FOUND if document["rejected"] or is_empty else DONE
