@@ -216,8 +216,10 @@ types: setup
 	$(types) > $(MADE)/documents.d.ts
 	mv $(MADE)/documents.d.ts api/web/quiclens_web/pages/static/documents.d.ts
 
-# The manual page, of what the commands say of themselves; a test compares them.
+# The manual page, of what the commands say of themselves, and the schema's, of the catalogue; tests compare them.
 man: setup
+	$(BIN)/python -m quiclens_schema.reference > $(MADE)/schema.md
+	mv $(MADE)/schema.md deploy/docs/schema.md
 	$(BIN)/python -m quiclens_command_line.man_page > $(MADE)/quiclens.1
 	mv $(MADE)/quiclens.1 api/command_line/quiclens.1
 
