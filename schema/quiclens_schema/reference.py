@@ -15,22 +15,24 @@ def reference(catalogue: Catalogue) -> Iterator[str]:
     yield "# The schema"
     yield ""
     yield (
-        "Made of `schema/catalogue` by `make man`; a test compares them. A name is the same in the log's Arrow batches, in "
-        "ClickHouse and in JSON. What may change between versions: [stability.md](stability.md); how to ask: "
+        "Made of `schema/catalogue` by `make man`; a test compares them. A name is the same in the log's Arrow batches, "
+        "in ClickHouse and in JSON. What may change between versions: [stability.md](stability.md); how to ask: "
         "[sql-cookbook.md](sql-cookbook.md). What *may hold an address* is truncated by a collector that redacts."
     )
     names = [*_FIRST, *(name for name in catalogue.tables if name not in _FIRST)]
     for name in names:
         yield from _table(catalogue.table(name))
     yield "\n## Causes\n"
-    yield f"What a request waits for, in the order in which ties are decided: {', '.join(f'`{each}`' for each in CAUSES)}."
+    causes = ", ".join(f"`{each}`" for each in CAUSES)
+    yield f"What a request waits for, in the order in which ties are decided: {causes}."
     yield "What each means, and what helps against it: the page `/causes`, and `collectors/CAUSES.md`."
     yield "\n## Reasons for a reject\n"
     yield "| `reason` | |\n|---|---|"
     for reason in catalogue.reasons:
         yield f"| `{reason.name}` | {markdown_text(reason.doc)} |"
     yield "\n## Events\n"
-    yield f"Names of `events.name` that are known; all others are kept as they were logged. {len(catalogue.events)} of them:"
+    known = len(catalogue.events)
+    yield f"Names of `events.name` that are known, {known:,} of them; all others are kept as they were logged:"
     yield ", ".join(f"`{each.name}`" for each in catalogue.events) + "."
 
 
