@@ -15,7 +15,7 @@ def reference(catalogue: Catalogue) -> Iterator[str]:
     yield "# The schema"
     yield ""
     yield (
-        "Made of `schema/catalogue` by `make man`; a test compares them. A name is the same in the log's Arrow batches, "
+        "Made of `schema/catalogue` by `make man`; a test compares them. A name is the same in Arrow batches, "
         "in ClickHouse and in JSON. What may change between versions: [stability.md](stability.md); how to ask: "
         "[sql-cookbook.md](sql-cookbook.md). What *may hold an address* is truncated by a collector that redacts."
     )
