@@ -1,5 +1,6 @@
-"""Every case of `schema/vectors` through the pages and routes of requests and connections: whatever a log holds, there
-is an answer.
+"""Cases of `schema/vectors` through the pages and routes of requests and connections: whatever a log holds, there is an
+answer. A quarter of the connections and half of the requests, the same each time; `quiclens-lab pages` takes all,
+through every view, command and a browser.
 """
 
 import json
@@ -11,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
+from zlib import crc32
 
 import jsonschema_rs
 import pytest
@@ -39,6 +41,11 @@ def names(served: Served, column: str, table: str) -> list[str]:
     """Every value of a column, escaped for a path."""
     rows = served.one(f"SELECT DISTINCT {column} FROM {table} ORDER BY {column} FORMAT JSONEachRow").splitlines()
     return [quote(str(json.loads(row)[column]), safe="/" if column == "request_id" else "") for row in rows]
+
+
+def some(every: list[str], of: int) -> list[str]:
+    """One of so many, by its name: a case that is added changes which, and of no other."""
+    return [name for name in every if crc32(name.encode()) % of == 0]
 
 
 class Schemas:
@@ -82,8 +89,8 @@ def failures(served: Served, paths: list[str]) -> list[str]:
 
 
 def test_every_request_has_a_page(vectors: Served) -> None:
-    requests = names(vectors, "request_id", "requests")
-    assert len(requests) > 100
+    requests = some(names(vectors, "request_id", "requests"), 2)
+    assert len(requests) > 50
     assert not failures(vectors, [f"/requests/{name}" for name in requests])
     assert not failures(vectors, [f"/api/v1/requests/{name}" for name in requests])
 
@@ -98,8 +105,8 @@ def test_every_document_of_many_requests_is_as_promised(vectors: Served) -> None
 
 
 def test_every_connection_has_a_page_its_events_and_its_export(vectors: Served) -> None:
-    connections = names(vectors, "connection_id", "connections")
-    assert len(connections) > 100
+    connections = some(names(vectors, "connection_id", "connections"), 4)
+    assert len(connections) > 25
     paths = []
     for name in connections:
         paths += [f"/connections/{name}", *(f"/connections/{name}.{export}" for export in ("sqlog", "qlog"))]

@@ -25,7 +25,7 @@ from web_client import app_of
 # What the engine says of itself when a statement of ours fails; no question may show it.
 ENGINE = re.compile(r"DB::Exception|Code: \d+\.|In scope SELECT|SYNTAX_ERROR|clickhouse|Traceback", re.IGNORECASE)
 HOST = {"host": "127.0.0.1:8123"}
-CASES = 60  # for each operation and each kind: as the document says, and not
+CASES = 40  # for each operation and each kind: as the document says, and not
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 
 
