@@ -19,6 +19,7 @@ class TakenMessage:
     batch: Any = field(default=None, repr=False)
     reject: Mapping[str, Any] | None = field(default=None, repr=False)
     heartbeat: Heartbeat | None = None
+    newer: tuple[str, ...] = ()  # columns of a newer catalogue
 
     @property
     def rows(self) -> int:

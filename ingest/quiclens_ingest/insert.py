@@ -20,6 +20,9 @@ _BACKOFF_FIRST_SECONDS, _BACKOFF_MAX_SECONDS = 0.2, 10.0
 # CANNOT_PARSE_DATE, CANNOT_READ_ALL_DATA, TYPE_MISMATCH, CANNOT_CONVERT_TYPE, INCORRECT_DATA, TOO_LARGE_STRING_SIZE,
 # ARGUMENT_OUT_OF_BOUND, VALUE_IS_OUT_OF_RANGE_OF_DATA_TYPE, CANNOT_INSERT_NULL_IN_ORDINARY_COLUMN.
 _DATA_IS_BAD = frozenset((6, 38, 33, 53, 70, 117, 131, 69, 321, 349))
+_NO_SUCH_COLUMN = 16
+_NEWER_WAIT_SECONDS = 86_400.0
+_NEWER = "a collector is newer than the store, and sends {columns}; its rows wait until the store is migrated"
 _MEMORY_LIMIT = 241  # the block may be too much for it where one message is not
 
 
@@ -92,10 +95,15 @@ class Inserter:
         how many rows were dropped, since what they are of was erased."""
         if sum(message.rows for message in good) == 0:
             return [], 0
+        newer = sorted({name for message in good for name in message.newer})
         try:
-            erased = self._store.insert_arrow(table, *stitch(table, [message.batch for message in good]))
+            erased = self._store.insert_arrow(table, *stitch(table, [message.batch for message in good]), newer)
         except (StoreError, StitchError) as error:
-            if not _is_about_data(error) or (len(good) == 1 and getattr(error, "code", None) == _MEMORY_LIMIT):
+            is_newer = bool(newer) and getattr(error, "code", None) == _NO_SUCH_COLUMN
+            if is_newer and time.monotonic() - min(one.at for one in good if one.newer) < _NEWER_WAIT_SECONDS:
+                raise StoreError(f"{_NEWER.format(columns=', '.join(newer[:5]))}: {short(error)}") from error
+            is_about_data = is_newer or _is_about_data(error)
+            if not is_about_data or (len(good) == 1 and getattr(error, "code", None) == _MEMORY_LIMIT):
                 raise
             _log.warning("table %s refuses a block of %d messages: %s", table, len(good), short(error))
             if len(good) == 1:

@@ -1,5 +1,6 @@
 """One Kafka message: a record batch of one table, or the reason why it is none."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -8,10 +9,14 @@ from typing import Any
 import pyarrow as pa
 from quiclens_schema import catalogue
 from quiclens_schema.arrow_schema import uncompressed_bytes
+from quiclens_schema.version import VERSION
 
 from quiclens_ingest.arrow_types import canonical, has_nulls_inside, is_readable_as
 
 _NAME_CHARACTERS = 100
+_COLUMN = re.compile(r"[a-z][a-z0-9_]{0,99}")
+_NEWER_AT_MOST = 100
+_VERSION = re.compile(r"(\d{1,5})\.(\d{1,5})\.(\d{1,5})")
 _END_OF_STREAM = b"\xff\xff\xff\xff\x00\x00\x00\x00"
 
 
@@ -46,13 +51,16 @@ class Reading:
     batch: pa.RecordBatch = field(repr=False)
     bytes: int
     heartbeat: Heartbeat | None
+    newer: tuple[str, ...] = ()
+    """Columns of a newer catalogue, which the store may have and this version does not know."""
 
 
 def read(table: str, headers: Mapping[str, bytes], value: bytes, limits: MessageLimits) -> Reading:
     """Read and check a message of a table's topic; Unreadable when anything about it is not as agreed.
 
     Everything that the engine would pass over in silence is looked at here: names, types, nulls, the number of rows
-    and of batches, the end mark.
+    and of batches, the end mark. Of a collector of a newer version, columns that are not known here are no fault: the
+    store is the judge of those.
     """
     if len(value) > limits.message_bytes:
         raise Unreadable("message_too_large", f"{len(value)} bytes, the limit is {limits.message_bytes}")
@@ -61,10 +69,10 @@ def read(table: str, headers: Mapping[str, bytes], value: bytes, limits: Message
         batch = _only_batch(value, limits)
     except (pa.ArrowException, OSError, ValueError, UnicodeDecodeError) as error:
         raise Unreadable("not_arrow", str(error).partition("\n")[0]) from None
-    _check_schema(table, batch)
+    newer = _check_schema(table, batch, is_newer=_is_newer(headers.get("catalogue", b"")))
     if batch.num_rows != rows:
         raise Unreadable("rows_disagree", f"the header says {rows} rows, the batch has {batch.num_rows}")
-    return Reading(batch, batch.get_total_buffer_size(), _heartbeat(headers))
+    return Reading(batch, batch.get_total_buffer_size(), _heartbeat(headers), newer)
 
 
 def _headers(table: str, headers: Mapping[str, bytes]) -> int:
@@ -117,10 +125,19 @@ def _check_messages(value: bytes, limits: MessageLimits) -> None:
         raise ValueError("the stream breaks off before its end mark")
 
 
-def _check_schema(table: str, batch: pa.RecordBatch) -> None:
+def _is_newer(catalogue: bytes) -> bool:
+    """Whether a version is above this one's; a text that is none is not."""
+    theirs, ours = (_VERSION.match(text) for text in (catalogue.decode(errors="replace"), VERSION))
+    return theirs is not None and ours is not None and [*map(int, theirs.groups())] > [*map(int, ours.groups())]
+
+
+def _check_schema(table: str, batch: pa.RecordBatch, *, is_newer: bool) -> tuple[str, ...]:
+    """The columns of a newer catalogue; Unreadable where something is wrong."""
     known = columns(table)
     names = batch.schema.names
-    problems = [f"unknown column {name}" for name in names if name not in known]
+    newer = tuple(name for name in names if name not in known and is_newer and _COLUMN.fullmatch(name))
+    problems = [f"unknown column {name}" for name in names if name not in known and name not in newer]
+    problems += [f"more than {_NEWER_AT_MOST} unknown columns"] * (len(newer) > _NEWER_AT_MOST)
     problems += [f"column {name} twice" for name in sorted({name for name in names if names.count(name) > 1})]
     problems += [f"no column {name}" for name in catalogue.load().table(table).key_columns if name not in names]
     for at, name in enumerate(names):
@@ -128,6 +145,7 @@ def _check_schema(table: str, batch: pa.RecordBatch) -> None:
             problems += _column_problems(name, known[name], batch, at)
     if problems:
         raise Unreadable("wrong_schema", ", ".join(problems[:3]))
+    return newer
 
 
 def _column_problems(name: str, wanted: pa.Field, batch: pa.RecordBatch, at: int) -> list[str]:

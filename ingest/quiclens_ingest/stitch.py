@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from quiclens_ingest.arrow_types import common
+from quiclens_ingest.arrow_types import common, widest
 from quiclens_ingest.message import columns
 
 
@@ -21,19 +21,21 @@ class StitchError(Exception):
 def stitch(table: str, batches: Sequence[pa.RecordBatch]) -> tuple[bytes, int]:
     """One IPC stream with the rows of all batches in order, and their number; StitchError when that cannot be.
 
-    It has the columns that any batch has. Where a batch has none, its rows get null if the column may be null, else
-    what the engine takes for a column that is not there: nothing, zero, empty.
+    It has the columns that any batch has, those of a newer catalogue last. Where a batch has none, its rows get null if
+    the column may be null, else what the engine takes for a column that is not there: nothing, zero, empty.
     """
     known = columns(table)
     present = [name for name in known if any(name in batch.schema.names for batch in batches)]
+    newer = dict.fromkeys(name for batch in batches for name in batch.schema.names if name not in known)
     try:
         fields = [_field(name, known[name], batches) for name in present]
+        fields += [_newer_field(name, batches) for name in newer]
         chunks = [pa.chunked_array([_column(batch, field) for batch in batches], type=field.type) for field in fields]
         whole = pa.Table.from_arrays(chunks, schema=pa.schema(fields)).unify_dictionaries().combine_chunks()
         out = io.BytesIO()
         with pa.ipc.new_stream(out, whole.schema) as writer:
             writer.write_table(whole)
-    except pa.ArrowException as error:
+    except (pa.ArrowException, ValueError) as error:
         raise StitchError(str(error).partition("\n")[0]) from error
     return out.getvalue(), whole.num_rows
 
@@ -52,6 +54,12 @@ def encode(table: str, rows: Sequence[Mapping[str, Any]]) -> bytes:
 def _field(name: str, wanted: pa.Field, batches: Sequence[pa.RecordBatch]) -> pa.Field:
     given = [batch.schema.field(name).type for batch in batches if name in batch.schema.names]
     return pa.field(name, common(given, wanted.type), nullable=wanted.nullable)
+
+
+def _newer_field(name: str, batches: Sequence[pa.RecordBatch]) -> pa.Field:
+    """Of a column of a newer catalogue, whose type the store knows."""
+    given = [batch.schema.field(name).type for batch in batches if name in batch.schema.names]
+    return pa.field(name, widest(given), nullable=True)
 
 
 def _column(batch: pa.RecordBatch, field: pa.Field) -> pa.Array:

@@ -203,7 +203,9 @@ class Taker:
             row = reject(self._source(topic), partition, offset, value, why.reason)
             return TakenMessage(partition, offset, now, b"", len(row["bytes"]) + _MESSAGE_OVERHEAD_BYTES, reject=row)
         size = found.bytes + len(value) + _MESSAGE_OVERHEAD_BYTES + _COLUMN_OVERHEAD_BYTES * found.batch.num_columns
-        return TakenMessage(partition, offset, now, value, size, batch=found.batch, heartbeat=found.heartbeat)
+        return TakenMessage(
+            partition, offset, now, value, size, batch=found.batch, heartbeat=found.heartbeat, newer=found.newer
+        )
 
     def _source(self, topic: str) -> Source:
         return Source(self._cluster, topic, self._tables[topic])

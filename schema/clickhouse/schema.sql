@@ -507,7 +507,8 @@ CREATE TABLE schema_migrations
     `number` UInt32,
     `name` String,
     `checksum` String,
-    `applied_at` DateTime64(6, 'UTC') DEFAULT now64(6)
+    `applied_at` DateTime64(6, 'UTC') DEFAULT now64(6),
+    `additive` Bool DEFAULT false
 )
 ENGINE = ReplacingMergeTree
 ORDER BY number

@@ -6,6 +6,7 @@ left to do. One that was killed in between is followed by the next that starts: 
 
 import hashlib
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +15,12 @@ from quiclens_schema.lease import PROCESS, TABLE, Leases
 from quiclens_schema.served import ServedStore, StoreOperation
 from quiclens_schema.store import Store, StoreError
 
+_ADDS = re.compile(
+    r"CREATE TABLE IF NOT EXISTS\b|CREATE OR REPLACE VIEW\b|CREATE VIEW IF NOT EXISTS\b"
+    r"|ALTER TABLE \w+\s+ADD (?:COLUMN|INDEX) IF NOT EXISTS\b(?!.*,\s*(?:DROP|MODIFY|RENAME|CLEAR|DELETE|UPDATE)\b)",
+    re.DOTALL,
+)
+_COMMENTS = re.compile(r"(?m)^--.*\n?")
 _FILE_NAME = re.compile(r"(\d{4})_[a-z0-9_]+\.sql")
 _REMEMBER = """
 CREATE TABLE IF NOT EXISTS schema_migrations
@@ -21,11 +28,13 @@ CREATE TABLE IF NOT EXISTS schema_migrations
     number UInt32,
     name String,
     checksum String,
-    applied_at DateTime64(6, 'UTC') DEFAULT now64(6)
+    applied_at DateTime64(6, 'UTC') DEFAULT now64(6),
+    additive Bool DEFAULT false
 )
 ENGINE = ReplacingMergeTree
 ORDER BY number
 """
+_REMEMBER_ADDITIVE = "ALTER TABLE schema_migrations ADD COLUMN IF NOT EXISTS additive Bool DEFAULT false"
 # One row is one partition that retention dropped, written before it goes: what is gone on purpose is not missing.
 _REMEMBER_DROPPED = """
 CREATE TABLE IF NOT EXISTS dropped_days
@@ -61,20 +70,27 @@ _WAIT_SECONDS = 1200.0
 
 @dataclass(frozen=True, slots=True)
 class Migration:
-    """One file of clickhouse/migrations; `checksum` is the SHA-256 of its statements in hexadecimal."""
+    """One file of clickhouse/migrations; `checksum` is the SHA-256 of its statements in hexadecimal.
+
+    An additive one, whose first line says `-- additive`, only adds: tables, columns that may be left out, indices, and
+    views with more columns. The version before it goes on with the store (expand, deploy, contract).
+    """
 
     number: int
     name: str
     checksum: str
     statements: tuple[str, ...]
+    is_additive: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Migrated:
-    """What migrating did: the names applied, and the newest number that the process which did it knows."""
+    """What migrating did: the names applied; the newest number that the process which did it knows, and the least that
+    one which goes on with the store must know."""
 
     applied: tuple[str, ...]
     known: int
+    least: int = 0
 
 
 def migrations_folder() -> Path:
@@ -96,8 +112,13 @@ def migrations(folder: Path | None = None) -> tuple[Migration, ...]:
         number = int(match[1])
         if number != len(found) + 1:
             raise StoreError(f"{path.name}: migrations are numbered without gaps from 0001")
-        found.append(_migration(number, path.stem, statements(path.read_text(encoding="utf-8"))))
+        found.append(_migration(number, path.stem, path.read_text(encoding="utf-8")))
     return tuple(found)
+
+
+def least(known: Sequence[Migration]) -> int:
+    """The newest migration that does more than add: who knows it can go on with what came after it."""
+    return max((migration.number for migration in known if not migration.is_additive), default=0)
 
 
 def statements(sql: str) -> tuple[str, ...]:
@@ -106,8 +127,12 @@ def statements(sql: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in parts if _has_code(part))
 
 
-def _migration(number: int, name: str, parts: tuple[str, ...]) -> Migration:
-    return Migration(number, name, hashlib.sha256(";\n".join(parts).encode()).hexdigest(), parts)
+def _migration(number: int, name: str, text: str) -> Migration:
+    parts = statements(text)
+    is_additive = text.startswith("-- additive")
+    if is_additive and (taken := [part for part in parts if not _ADDS.match(_COMMENTS.sub("", part).strip())]):
+        raise StoreError(f"{name}.sql says that it is additive, and does more: {taken[0][:80]}")
+    return Migration(number, name, hashlib.sha256(";\n".join(parts).encode()).hexdigest(), parts, is_additive)
 
 
 def _has_code(part: str) -> bool:
@@ -123,7 +148,7 @@ def migrate(store: Store, folder: Path | None = None, process: str = PROCESS) ->
     known = migrations(folder)
     if isinstance(store, ServedStore):
         done_there = store.operate(StoreOperation.MIGRATE, Migrated)
-        if done_there.known != len(known):
+        if not done_there.least <= len(known) <= done_there.known:
             message = f"the process that serves the store knows migration {done_there.known:04d}, this quiclens"
             raise StoreError(f"{message} {len(known):04d}: start it again with this version")
         return done_there.applied
@@ -133,22 +158,29 @@ def migrate(store: Store, folder: Path | None = None, process: str = PROCESS) ->
         return ()
     with LEASES.held(store, _WAIT_SECONDS, process) as lease:
         done: list[str] = []
+        if not _remembers_additions(store):
+            store.command(_REMEMBER_ADDITIVE)
         for migration in _missing(store, known):
             for statement in migration.statements:
                 lease.check()
                 store.command(statement)
             lease.check()
             store.command(
-                "INSERT INTO schema_migrations (number, name, checksum)"
-                " VALUES ({number:UInt32}, {name:String}, {checksum:String})",
-                {"number": migration.number, "name": migration.name, "checksum": migration.checksum},
+                "INSERT INTO schema_migrations (number, name, checksum, additive)"
+                " VALUES ({number:UInt32}, {name:String}, {checksum:String}, {additive:Bool})",
+                {
+                    "number": migration.number,
+                    "name": migration.name,
+                    "checksum": migration.checksum,
+                    "additive": migration.is_additive,
+                },
             )
             done.append(migration.name)
         return tuple(done)
 
 
 def _missing(store: Store, known: tuple[Migration, ...]) -> list[Migration]:
-    """Those that the store lacks; StoreError when what it has is not what we know."""
+    """Those that the store lacks; StoreError when what it has is not what we know, and more than additions to it."""
     # A store from before there were checksums has no such column.
     found = store.query("SELECT DISTINCT number, name, COLUMNS('^checksum$') FROM schema_migrations").rows
     applied = {int(number): (name, *checksum) for number, name, *checksum in found}
@@ -165,11 +197,19 @@ def _missing(store: Store, known: tuple[Migration, ...]) -> list[Migration]:
                 f"has {migration.checksum[:12]}…): use that version, or load its logs into a new store"
             )
     newer = applied.keys() - {migration.number for migration in known}
+    if newer and _remembers_additions(store):
+        newer -= {int(number) for (number,) in store.query("SELECT number FROM schema_migrations WHERE additive").rows}
     if newer:
         raise StoreError(
             f"the store was migrated to {max(newer):04d} by a newer quiclens; this one knows {len(known):04d}"
         )
     return [migration for migration in known if migration.number not in applied]
+
+
+def _remembers_additions(store: Store) -> bool:
+    """Whether the store says which migrations only added; one that was made before that was said does not."""
+    columns = "system.columns WHERE database = currentDatabase() AND table = 'schema_migrations'"
+    return bool(store.query(f"SELECT count() FROM {columns} AND name = 'additive'").one()[0])
 
 
 def dump(store: Store) -> str:

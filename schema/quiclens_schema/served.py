@@ -4,7 +4,7 @@ What reads is SQL, through that process's ClickHouse interface. Rows go to a nam
 changes the store otherwise is a named operation that the process runs itself: no statement is sent for either.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from enum import StrEnum
 from typing import Any, TypeVar
 from urllib.parse import quote
@@ -61,9 +61,10 @@ class ServedStore(Store):
         """StoreError, always: the process that holds the store takes no statements that write."""
         raise StoreError("the store is served by another process, which takes no statements that write")
 
-    def insert_arrow(self, table: str, stream: bytes, rows: int) -> int:
-        """Send one complete Arrow IPC stream; it is stored when this returns. As `Store.insert_arrow`."""
-        self._columns_of(table, stream)
+    def insert_arrow(self, table: str, stream: bytes, rows: int, newer: Collection[str] = ()) -> int:
+        """Send one complete Arrow IPC stream; it is stored when this returns. As `Store.insert_arrow`; whether it has
+        columns of a `newer` catalogue, the process knows that holds the store."""
+        self._columns_of(table, stream, newer)
         path = ROWS_PATH.format(table=quote(table, safe=""))
         return TypeAdapter(Stored).validate_json(self._post(f"{path}?rows={rows}", stream, ROWS_TYPE)).erased
 

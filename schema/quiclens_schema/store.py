@@ -8,7 +8,7 @@ serves the store, `open` uses it over a unix socket (`served.py`): the same answ
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
@@ -210,15 +210,16 @@ class Store:
         with _Borrowed(self) as client:
             client.command(sql, parameters=_server_side(sql, parameters), settings=_merged({}, settings))
 
-    def insert_arrow(self, table: str, stream: bytes, rows: int) -> int:
+    def insert_arrow(self, table: str, stream: bytes, rows: int, newer: Collection[str] = ()) -> int:
         """Insert one complete Arrow IPC stream in one append; how many of its rows were dropped, since what they are of
         was erased.
 
         A column that no row needs may be left out, but none of the table's key. StoreError for a column that the
-        catalogue lacks, and when other than `rows` rows were written: the engine is silent about unknown columns,
+        catalogue lacks, but for those of a `newer` catalogue: whether the table has these, the store knows
+        (NO_SUCH_COLUMN). And when other than `rows` rows were written: the engine is silent about unknown columns,
         missing columns and cut streams.
         """
-        columns = self._columns_of(table, stream)
+        columns = self._columns_of(table, stream, newer)
         sent = rows
         if (gone := self._erased()) is not None:
             stream, rows = gone.kept(table, stream, rows)
@@ -320,14 +321,14 @@ class Store:
         except (RuntimeError, OSError) as error:
             raise StoreError(_first_line(str(error))) from error
 
-    def _columns_of(self, name: str, stream: bytes) -> Sequence[str]:
+    def _columns_of(self, name: str, stream: bytes, newer: Collection[str] = ()) -> Sequence[str]:
         table = catalogue.load().table(name)
         try:
             names = field_names(stream)
         except ValueError as error:
             raise StoreError(f"table {name}: {error}") from error
         missing = [column for column in table.key_columns if column not in names]
-        unknown = [column for column in names if column not in table.sent_columns]
+        unknown = [column for column in names if column not in table.sent_columns and column not in newer]
         if missing or unknown:
             raise StoreError(
                 f"table {name}: the batch is of another catalogue"

@@ -5,7 +5,7 @@ from typing import Any, cast
 import pytest
 from quiclens_schema import store as stores
 from quiclens_schema.lease import LeaseLostError
-from quiclens_schema.migrate import LEASES, dump, migrate, migrations, migrations_folder, statements
+from quiclens_schema.migrate import LEASES, dump, least, migrate, migrations, migrations_folder, statements
 from quiclens_schema.store import Store, StoreError
 
 
@@ -41,6 +41,60 @@ def test_a_store_of_a_newer_quiclens_is_refused(store: Store) -> None:
     store.command("INSERT INTO schema_migrations (number, name) VALUES (9999, '9999_later')")
     with pytest.raises(StoreError, match="newer quiclens"):
         migrate(store)
+
+
+FIRST = "CREATE TABLE IF NOT EXISTS t (a UInt8) ENGINE = MergeTree ORDER BY a;\n"
+ADDS = "-- additive: what a column is\nALTER TABLE t ADD COLUMN IF NOT EXISTS b UInt8;\n"
+CHANGES = "ALTER TABLE t DROP COLUMN IF EXISTS b;\n"
+
+
+def folder(tmp_path: Path, *files: str) -> Path:
+    made = tmp_path / str(len(files))
+    made.mkdir()
+    for number, text in enumerate(files, 1):
+        (made / f"{number:04d}_step.sql").write_text(text)
+    return made
+
+
+def test_the_version_before_goes_on_with_a_store_to_which_something_was_added(tmp_path: Path) -> None:
+    """Expand: the store first, then each process in any order, of which some start again as they were."""
+    before, added, changed = (folder(tmp_path, *files) for files in ((FIRST,), (FIRST, ADDS), (FIRST, ADDS, CHANGES)))
+    with stores.open(f"chdb:{tmp_path / 'store'}") as store:
+        assert migrate(store, before) == ("0001_step",)
+        assert migrate(store, added) == ("0002_step",)
+        for known in (before, added, before):
+            assert migrate(store, known) == ()
+        assert migrate(store, changed) == ("0003_step",)
+        for known in (before, added):
+            with pytest.raises(StoreError, match="migrated to 0003 by a newer quiclens"):
+                migrate(store, known)
+        assert [least(migrations(known)) for known in (before, added, changed)] == [1, 1, 3]
+
+
+def test_a_store_from_before_anything_was_said_of_additions_goes_on(tmp_path: Path) -> None:
+    before, added = (folder(tmp_path, *files) for files in ((FIRST,), (FIRST, ADDS)))
+    with stores.open(f"chdb:{tmp_path / 'store'}") as store:
+        migrate(store, before)
+        store.command("ALTER TABLE schema_migrations DROP COLUMN additive")
+        assert migrate(store, before) == ()
+        assert migrate(store, added) == ("0002_step",) and migrate(store, before) == ()
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "DROP TABLE t", "ALTER TABLE t DROP COLUMN b", "ALTER TABLE t MODIFY COLUMN a UInt16", "RENAME TABLE t TO u",
+        "ALTER TABLE t ADD COLUMN IF NOT EXISTS c UInt8, DROP COLUMN b", "ALTER TABLE t ADD COLUMN c UInt8",
+        "CREATE TABLE t2 (a UInt8) ENGINE = Memory", "INSERT INTO t VALUES (1)", "ALTER TABLE t DELETE WHERE a = 1",
+        "-- what a row is\nTRUNCATE TABLE t",
+    ],
+)  # fmt: skip
+def test_what_does_more_than_add_is_not_called_additive(tmp_path: Path, statement: str) -> None:
+    with pytest.raises(StoreError, match="says that it is additive, and does more"):
+        migrations(folder(tmp_path, FIRST, f"{ADDS}{statement};\n"))
+    assert [each.is_additive for each in migrations(folder(tmp_path, FIRST, ADDS, f"{statement};\n"))] == [
+        False, True, False
+    ]  # fmt: skip
 
 
 def test_a_store_from_before_the_migrations_became_one_is_refused(store: Store) -> None:

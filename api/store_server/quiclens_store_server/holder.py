@@ -15,7 +15,7 @@ from quiclens_ingest.link import LinkSummary, link
 from quiclens_ingest.linking import Linker
 from quiclens_schema import catalogue
 from quiclens_schema.arrow_schema import row_count
-from quiclens_schema.migrate import Migrated, migrate, migrations
+from quiclens_schema.migrate import Migrated, least, migrate, migrations
 from quiclens_schema.served import StoreOperation
 from quiclens_schema.store import Store, StoreError
 
@@ -101,7 +101,8 @@ class Holder:
         if arguments:
             raise StoreError(f"{operation} takes no arguments", _SETTINGS_ARE_WRONG)
         if operation is StoreOperation.MIGRATE:
-            return TypeAdapter(Migrated).dump_json(Migrated(migrate(self._store), len(migrations())))
+            known = migrations()
+            return TypeAdapter(Migrated).dump_json(Migrated(migrate(self._store), len(known), least(known)))
         linked = link(self._store) if operation is StoreOperation.LINK else self._linker.catch_up()
         return TypeAdapter(LinkSummary).dump_json(linked)
 
