@@ -2,6 +2,7 @@
 
 import random
 import time
+from collections.abc import Collection
 from typing import Any
 
 import pyarrow as pa
@@ -97,7 +98,7 @@ class Fake:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._store, name)
 
-    def insert_arrow(self, table: str, stream: bytes, rows: int) -> int:
+    def insert_arrow(self, table: str, stream: bytes, rows: int, newer: Collection[str] = ()) -> int:
         self.inserts += 1
         time.sleep(self.slow_seconds)
         if self.poison in stream:
@@ -106,7 +107,7 @@ class Fake:
             raise StoreError("Code: 60. DB::Exception: it does not exist (UNKNOWN_TABLE)", code=60)
         if self.failures:
             raise self.failures.pop()
-        return self._store.insert_arrow(table, stream, rows)
+        return self._store.insert_arrow(table, stream, rows, newer)
 
 
 def test_tables_that_take_nothing_do_not_stop_the_others(store: Store, pipe: Pipe, loaded: Any) -> None:
