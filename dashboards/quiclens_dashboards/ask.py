@@ -30,6 +30,16 @@ _EACH_CAUSE = re.compile(r"/\* each cause: (.*?) \*/")
 _COMMENT = re.compile(r"(?m)^--.*\n")
 _REMOVABLE = "/* removable causes */"
 _DIMENSION = "/* dimension */"
+DIMENSIONS = {
+    "carrier": "Carrier",
+    "region": "Region",
+    "city": "City",
+    "pop": "Point of presence",
+    "network_type": "Network",
+    "app_version": "App version",
+}
+"""Columns of which every dashboard lets values be chosen, with their labels."""
+_EVERYTHING_CHOSEN = re.compile(r"(?m)^( *AND )\(/\* everything chosen \*/\)$")
 _CHOSEN = re.compile(r"\(/\* chosen (\w+) \*/\)")
 _WATCH = "(/* watch.sql */)"
 _QUESTION = re.compile(r"/\* question (\w+), over (\w+) \*/")
@@ -46,6 +56,7 @@ def sql(name: str) -> str:
     if _WATCH in text:
         text = text.replace(_WATCH, f"(\n{_COMMENT.sub('', alert_sql(BY, '$__toTime'))}\n)")
     text = text.replace(_MEASURED, f"(\n{_COMMENT.sub('', ingest_sql('measured_request'))}\n)")
+    text = _EVERYTHING_CHOSEN.sub(lambda mark: "\n".join(mark[1] + chosen(name) for name in DIMENSIONS), text)
     text = _CHOSEN.sub(lambda mark: chosen(mark[1]), text)
     text = _QUESTION.sub(lambda mark: _over(mark[2], unfilled(mark[1])), text)
     return _OTHER_FILE.sub(lambda mark: f"(\n{_COMMENT.sub('', sql(mark[1]))}\n)", text)

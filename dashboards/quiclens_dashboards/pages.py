@@ -8,7 +8,7 @@ from grafana_foundation_sdk.models import dashboard
 from grafana_foundation_sdk.models.text import TextMode
 
 from quiclens_dashboards import look
-from quiclens_dashboards.ask import choice, dimension
+from quiclens_dashboards.ask import DIMENSIONS, choice, dimension
 
 Panel = timeseries.Panel | trend.Panel | table.Panel | stat.Panel | barchart.Panel | geomap.Panel | text.Panel
 
@@ -18,17 +18,7 @@ _TRUST = {
     "whole logs alone": "grade = 'whole'",
 }
 _QUICLENS, _QVIS = "http://127.0.0.1:8124", "https://qvis.quictools.info"  # until somebody says where they are
-_DIMENSIONS = {
-    "carrier": "Carrier",
-    "region": "Region",
-    "city": "City",
-    "pop": "Point of presence",
-    "network_type": "Network",
-    "app_version": "App version",
-}
-
-
-CHOICES = (*_DIMENSIONS, "trust")
+CHOICES = (*DIMENSIONS, "trust")
 """What our pages can be asked too: `/from-grafana` takes them."""
 
 
@@ -52,7 +42,7 @@ def page(
     )
     for variable in variables:
         made.with_variable(variable)
-    for name, label in _DIMENSIONS.items():
+    for name, label in DIMENSIONS.items():
         made.with_variable(dimension(name, label))
     description = "Requests whose logs lack records can be left out: their largest part may be another."
     made.with_variable(choice("trust", "Logs", description, _TRUST, "every request"))

@@ -107,17 +107,15 @@ def common(given: Sequence[pa.DataType], wanted: pa.DataType) -> pa.DataType:
 
 def widest(given: Sequence[pa.DataType]) -> pa.DataType:
     """As `common`, of a column that our catalogue does not know; ValueError where they have no type in common."""
-    if all(kind.equals(given[0]) for kind in given):
-        return given[0]
     plain = [_value_type(kind) for kind in given]
     if all(_is_text(kind) for kind in plain):
-        return pa.binary() if any(_is_bytes(kind) for kind in plain) else pa.string()
+        return common(given, pa.string())
     if all(pa.types.is_integer(kind) for kind in plain):
-        return pa.int64() if any(pa.types.is_signed_integer(kind) for kind in plain) else pa.uint64()
+        return common(given, pa.int64() if any(pa.types.is_signed_integer(kind) for kind in plain) else pa.uint64())
     if all(pa.types.is_floating(kind) for kind in plain):
-        return pa.float64()
+        return common(given, pa.float64())
     if all(kind.equals(plain[0]) for kind in plain):
-        return plain[0]
+        return common(given, plain[0])
     raise ValueError(f"no type has the values of {', '.join(map(str, dict.fromkeys(plain)))}")
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from quiclens_schema.plain_text import all_printable
 
 from quiclens_questions.report import Report
-from quiclens_questions.report_words import figure_words, stratum_words
+from quiclens_questions.report_words import OF_COLUMNS
 from quiclens_questions.units import duration
 
 LINES_AT_MOST = 200
@@ -91,8 +91,7 @@ def _is_label(name: str, rows: Sequence[Row]) -> bool:
 
 
 def _label(row: Row, names: Sequence[str]) -> str:
-    words = {"figure": figure_words, "stratum": stratum_words}
-    told = (words.get(name, str)(str(row[name] or "unknown")).strip() for name in names)
+    told = (OF_COLUMNS.get(name, str)(str(row[name] or "unknown")).strip() for name in names)
     return " · ".join(told) or "all"
 
 

@@ -114,6 +114,10 @@ def stratum_words(stratum: str) -> str:
     return _STRATA.get(stratum, stratum.replace("_", " "))
 
 
+OF_COLUMNS: Mapping[str, Callable[[str], str]] = {"figure": figure_words, "stratum": stratum_words}
+"""Columns that hold names of ours, and how these are told."""
+
+
 @dataclass(frozen=True)
 class ReportWords:
     """A title; what is to be known of the figures and of their intervals; and what to say where there is no row."""
@@ -132,15 +136,15 @@ def words_of(report: Report) -> ReportWords:
 def document_in_words(report: Report) -> NamedReportDocument:
     """The document of a report, and how to show it."""
     words = words_of(report)
-    place = [name for name, _ in report.columns].index("figure") if ("figure", "") in report.columns else None
-    figures = dict.fromkeys(row[place] for row in report.rows) if place is not None else {}
-    strata = dict.fromkeys(row["stratum"] for row in report.dicts()) if report.name == "compare" else {}
+    told = {
+        row[name]: in_words(row[name]) for row in report.dicts() for name, in_words in OF_COLUMNS.items() if name in row
+    }
     return {
         **report.document(),
         "title": words.title,
         "notes": words.notes,
         "nothing": "" if report.rows else words.nothing,
-        "words": {**{each: figure_words(each) for each in figures}, **{each: stratum_words(each) for each in strata}},
+        "words": told,
     }
 
 

@@ -13,12 +13,7 @@ FROM
         AND trace_day <= toDate($__toTime, 'UTC')
         AND $__timeFilter(started_at)
         AND packets_sent + packets_received > 0
-        AND (/* chosen carrier */)
-        AND (/* chosen region */)
-        AND (/* chosen city */)
-        AND (/* chosen pop */)
-        AND (/* chosen network_type */)
-        AND (/* chosen app_version */)
+        AND (/* everything chosen */)
     ORDER BY
         version DESC,
         connection_id DESC

@@ -9,10 +9,5 @@ FROM requests
 WHERE started_hour > $__fromTime - INTERVAL 1 HOUR
     AND started_hour <= $__toTime
     AND $__timeFilter(started_at)
-    AND (/* chosen carrier */)
-    AND (/* chosen region */)
-    AND (/* chosen city */)
-    AND (/* chosen pop */)
-    AND (/* chosen network_type */)
-    AND (/* chosen app_version */)
+    AND (/* everything chosen */)
     AND $trust

@@ -81,13 +81,8 @@ def _profile(own: Spec, pod: Spec, name: str) -> str | None:
 def pod_of(document: Spec) -> Spec | None:
     """The spec of the pods that an object makes; None of one that makes none."""
     spec = document.get("spec", {})
-    for path in (("template",), ("jobTemplate", "spec", "template")):
-        found: Any = spec
-        for name in path:
-            found = found.get(name, {}) if isinstance(found, Mapping) else {}
-        if found:
-            return dict(found["spec"])
-    return None
+    template = spec.get("template") or spec.get("jobTemplate", {}).get("spec", {}).get("template")
+    return dict(template["spec"]) if template else None
 
 
 def unbounded(pod: Spec) -> Sequence[str]:

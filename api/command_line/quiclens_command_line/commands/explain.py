@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 from quiclens_schema.store import DEFAULT_URL
 
-from quiclens_command_line.commands.options import AsJson, StoreUrl
+from quiclens_command_line.commands.options import AsJson, AsTicket, PagesAddress, StoreUrl
 from quiclens_command_line.output import answer, print_text, say
 from quiclens_command_line.show.begun import begun_view
 from quiclens_command_line.show.explain import explain_view
@@ -24,10 +24,8 @@ def explain(
         ),
     ],
     events: Annotated[int, typer.Option("--events", min=0, max=200, metavar="N", help="Rows of the log to show.")] = 25,
-    markdown: Annotated[bool, typer.Option("--markdown", help="Print a ticket.")] = False,
-    address: Annotated[
-        str, typer.Option("--address", metavar="URL", help="Of your pages, for the links of a ticket.")
-    ] = "",
+    markdown: AsTicket = False,
+    address: PagesAddress = "",
     store: StoreUrl = DEFAULT_URL,
     as_json: AsJson = False,
 ) -> int:

@@ -23,6 +23,10 @@ StoreUrl = Annotated[
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print exactly one JSON document on standard output.")]
+AsTicket = Annotated[bool, typer.Option("--markdown", help="Print a ticket.")]
+PagesAddress = Annotated[
+    str, typer.Option("--address", metavar="URL", help="Of your pages, for the links of a ticket.")
+]
 WhereTexts = Annotated[
     list[str] | None,
     typer.Option(

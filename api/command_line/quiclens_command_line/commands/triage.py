@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from quiclens_schema.store import DEFAULT_URL, Store
 
-from quiclens_command_line.commands.options import AsJson, Since, StoreUrl, Until, WhereTexts
+from quiclens_command_line.commands.options import AsJson, AsTicket, PagesAddress, Since, StoreUrl, Until, WhereTexts
 from quiclens_command_line.output import answer, print_text, say
 from quiclens_command_line.posting import NotTold, post
 from quiclens_command_line.show.triage import triage_view
@@ -34,10 +34,8 @@ def triage(
     until: Until = "",
     where: WhereTexts = None,
     follow: Annotated[bool, typer.Option("--follow", help="Go on: ask each minute, and tell what is new.")] = False,
-    markdown: Annotated[bool, typer.Option("--markdown", help="Print a ticket.")] = False,
-    address: Annotated[
-        str, typer.Option("--address", metavar="URL", help="Of your pages, for the links of a ticket.")
-    ] = "",
+    markdown: AsTicket = False,
+    address: PagesAddress = "",
     alertmanager: Annotated[
         str,
         typer.Option("--alertmanager", metavar="URL", help="Tell Prometheus' Alertmanager there what is found."),

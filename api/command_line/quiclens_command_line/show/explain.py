@@ -110,11 +110,9 @@ def _siblings(siblings: Siblings | None) -> Iterator[RenderableType]:
 
 
 def _title(found: Explanation) -> Text:
-    document, about = found.document, found.stream or {}
-    request = " ".join(str(value) for name in ("method", "path") if (value := _either(name, found.request, about)))
-    status = _either("status", found.request, about)
+    document, status = found.document, found.told("status")
     title = Text(document["request_id"], style="bold")
-    for word in (request, f"status {status}" if status else "", *_who(found.request)):
+    for word in (found.line, f"status {status}" if status else "", *_who(found.request)):
         if word:
             title.append(f"  {word}", style="not bold")
     if document["duration_us"] is not None:
@@ -123,10 +121,6 @@ def _title(found: Explanation) -> Text:
     if logged is not None and found.stream is not None:
         title.append(f" (access log: {duration(logged)})", style="not bold dim")
     return title
-
-
-def _either(name: str, *rows: Row) -> Any:
-    return next((row[name] for row in rows if row.get(name) is not None), None)
 
 
 def _who(request: Row) -> list[str]:

@@ -16,12 +16,7 @@ WHERE connection_id >= 'client:'
     AND trace_day >= toDate($__fromTime - INTERVAL 1 DAY, 'UTC')
     AND trace_day <= toDate($__toTime, 'UTC')
     AND started_at IS NOT NULL
-    AND (/* chosen carrier */)
-    AND (/* chosen region */)
-    AND (/* chosen city */)
-    AND (/* chosen pop */)
-    AND (/* chosen network_type */)
-    AND (/* chosen app_version */)
+    AND (/* everything chosen */)
 ORDER BY
     version DESC,
     connection_id DESC

@@ -6,12 +6,7 @@ WHERE trace_day >= toDate($__fromTime - INTERVAL 1 DAY, 'UTC')
     AND vantage = 'client'
     AND started_at IS NOT NULL
     AND packets_sent + packets_received > 0
-    AND (/* chosen carrier */)
-    AND (/* chosen region */)
-    AND (/* chosen city */)
-    AND (/* chosen pop */)
-    AND (/* chosen network_type */)
-    AND (/* chosen app_version */)
+    AND (/* everything chosen */)
 ORDER BY
     version DESC,
     connection_id DESC

@@ -33,7 +33,9 @@ securityContext:
   capabilities: {drop: [ALL]}
 {{- end }}
 
+{{/* uid: 10001 where none is given; groups: more that it has */}}
 {{- define "quiclens.pod" -}}
+{{- $uid := .uid | default 10001 }}
 automountServiceAccountToken: false
 serviceAccountName: {{ include "quiclens.name" . }}
 {{- with .root.Values.image.pullSecrets }}
@@ -41,9 +43,12 @@ imagePullSecrets: {{ toYaml . | nindent 2 }}
 {{- end }}
 securityContext:
   runAsNonRoot: true
-  runAsUser: 10001
-  runAsGroup: 10001
-  fsGroup: 10001
+  runAsUser: {{ $uid }}
+  runAsGroup: {{ $uid }}
+  fsGroup: {{ $uid }}
+  {{- with .groups }}
+  supplementalGroups: {{ toJson . }}
+  {{- end }}
   seccompProfile: {type: RuntimeDefault}
 {{- end }}
 

@@ -158,7 +158,7 @@ function numberIn(unit, value) {
 /** @param {Report} report @param {Column} column @param {any[]} row */
 function cell(report, column, row) {
   const ofRow = row[report.columns.findIndex((/** @type {any} */ each) => each.name === "unit")];
-  const unit = column.unit || (["value", "base_value", "low", "high"].includes(column.name) ? ofRow : "");
+  const unit = column.unit || (["value", "base_value"].includes(column.name) ? ofRow : "");
   // A quantile, and the users of an arm, differ by a share; shares by points.
   const difference = column.name !== "difference" ? "" : ofRow === "share" ? "points" : "%";
   const told = (/** @type {any} */ value) => {
