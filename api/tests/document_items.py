@@ -138,7 +138,8 @@ def _program(command: str) -> str | None:
     if "&&" in words:  # a chain is the shell's
         return "shell"
     program = _PROGRAMS.get(" ".join(words[:3])) or _PROGRAMS.get("".join(words[:1]))
-    needs_broker = program == "quiclens" and "--brokers" in words and words[-1] != "…"
+    asks_one = "--brokers" in words or {"status", "--config"} <= set(words)
+    needs_broker = program == "quiclens" and asks_one and words[-1] != "…"
     return "kafka" if needs_broker else program
 
 
