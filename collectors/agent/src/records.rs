@@ -5,6 +5,7 @@ use crate::file::kept;
 use crate::passing::{Passing, pass};
 use quiclens_core::catalogue::Catalogue;
 use quiclens_core::header::Header;
+use quiclens_core::memory::TraceMemory;
 use quiclens_core::reader::quic_trace::is_heading;
 use quiclens_core::reader::records::{RecordStep, Window, next_record};
 use quiclens_core::reader::skip::{Skip, Stop};
@@ -197,6 +198,11 @@ impl<'c> Records<'c> {
     /// The trace whose events may have to be read again, once its header is known.
     pub fn trace(&mut self) -> Option<&mut TraceReader<'c>> {
         self.trace.as_mut()
+    }
+
+    /// See [`TraceReader::memory`].
+    pub fn memory(&self) -> TraceMemory {
+        self.trace.as_ref().map_or_else(TraceMemory::default, TraceReader::memory)
     }
 
     /// To read the same records again, from where connections begin that came after those which decided the identity.

@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 #[expect(missing_docs, reason = "the table of limits says what each is")]
 pub enum Bound {
     PreludeBytes,
+    PreludeBytesOfAll,
     PreludeRejects,
     Traces,
     Held,
@@ -46,8 +47,9 @@ static TIMES: [AtomicU64; Bound::MetricsPeers as usize + 1] =
 
 impl Bound {
     /// All of them.
-    pub const ALL: [Self; 28] = [
+    pub const ALL: [Self; 29] = [
         Self::PreludeBytes,
+        Self::PreludeBytesOfAll,
         Self::PreludeRejects,
         Self::Traces,
         Self::Held,
@@ -81,6 +83,7 @@ impl Bound {
     pub const fn name(self) -> &'static str {
         match self {
             Self::PreludeBytes => "prelude_bytes",
+            Self::PreludeBytesOfAll => "prelude_bytes_of_all",
             Self::PreludeRejects => "prelude_rejects",
             Self::Traces => "traces",
             Self::Held => "held",

@@ -12,6 +12,7 @@ pub mod fold;
 pub mod header;
 pub mod keys;
 pub mod limits;
+pub mod memory;
 pub mod qvis;
 pub mod reader;
 pub mod record;

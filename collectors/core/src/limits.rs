@@ -38,6 +38,9 @@ pub const TRACES: usize = 1 << 16;
 /// Bytes of the records that decide, and of what was rejected among them: the identity is decided from fewer then.
 pub const PRELUDE_BYTES: usize = 16 << 20;
 
+/// The same of all traces that a process follows, together.
+pub const PRELUDES_BYTES: usize = 32 << 20;
+
 /// Rejects among those records, likewise.
 pub const PRELUDE_REJECTS: usize = 1024;
 
@@ -50,8 +53,8 @@ pub const HEADER_COPIES: usize = 256 << 20;
 /// Requests of one connection that are open at once.
 pub const OPEN_REQUESTS: usize = 10_000;
 
-/// Bytes of memory that the states of all open connections of one trace take, about. A busy connection takes some ten
-/// thousand.
+/// Bytes of memory that the states of all open connections take, about, of all traces that a process follows. A busy
+/// connection takes some ten thousand.
 pub const STATE_BYTES: usize = 124 << 20;
 
 /// As much of it as those may take that have begun; the rest is for those that begin.
@@ -76,7 +79,7 @@ pub const HOLES: usize = 1024;
 /// Records of one connection that wait for older ones, in a log whose records are out of order.
 pub const HELD: usize = 8192;
 
-/// Bytes of such records of all connections of a trace, about.
+/// Bytes of such records of all connections of all traces that a process follows, about.
 pub const HELD_BYTES: usize = 32 << 20;
 
 /// Records of one connection that wait for an acknowledgement behind a silence in which the log's clock may have been set.
@@ -202,7 +205,7 @@ const fn limit(of: &'static str, value: u64, unit: &'static str, counted: Counte
 }
 
 /// All of them.
-pub const TABLE: [Limit; 52] = [
+pub const TABLE: [Limit; 53] = [
     limit("a record, a header field", RECORD_LIMIT as u64, "B", Reject(Skip::TooLong), "it is passed over"),
     limit("nesting", MAX_DEPTH as u64, "levels", Reject(Skip::TooDeep), "the record is passed over"),
     limit("an integer", LARGEST, "", Not, "it has no column and is kept as it was written, in `more`"),
@@ -216,6 +219,13 @@ pub const TABLE: [Limit; 52] = [
         "B",
         Crossed(Bound::PreludeBytes),
         "it is decided from fewer",
+    ),
+    limit(
+        "bytes of those of all traces that a collector follows",
+        PRELUDES_BYTES as u64,
+        "B",
+        Crossed(Bound::PreludeBytesOfAll),
+        "one that has more than is free is decided from fewer",
     ),
     limit(
         "rejects among those",
@@ -260,7 +270,7 @@ pub const TABLE: [Limit; 52] = [
         "the record is stored as an event; the request has no row",
     ),
     limit(
-        "memory of all open connections of a trace",
+        "memory of all open connections that a collector follows",
         STATE_BYTES as u64,
         "B",
         Reject(Skip::TooMuchState),
@@ -288,7 +298,7 @@ pub const TABLE: [Limit; 52] = [
         "the oldest goes on: one that is older still is out of order",
     ),
     limit(
-        "bytes of those of all connections of a trace",
+        "bytes of those of all connections that a collector follows",
         HELD_BYTES as u64,
         "B",
         Crossed(Bound::HeldBytes),

@@ -5,6 +5,7 @@ use crate::client::Edge;
 use crate::fold::Trace;
 use crate::fold::connection::capability::Ability;
 use crate::limits::{BATCH_BYTES, EVENT_ROWS, SUMMARY_ROWS};
+use crate::memory::TraceMemory;
 use crate::record::Batch;
 use crate::record::columns::SummaryTable;
 use crate::record::columns::connection_aliases::ConnectionAliases;
@@ -58,6 +59,8 @@ pub struct Tables {
     pub counted: u64,
     /// Values so far that their column cannot hold: of events and of lines of access logs.
     pub values_unread: u64,
+    /// What other traces hold that are open at the same time.
+    pub beside: TraceMemory,
     /// Distinct traces so far.
     pub traces: BTreeSet<String>,
     /// Rejects so far, by reason.
@@ -81,6 +84,11 @@ pub struct Measured {
 }
 
 impl Tables {
+    /// What other traces hold, which leaves less to a trace; nothing where it is only read again, and holds no state.
+    pub fn memory_beside(&self) -> TraceMemory {
+        if self.again.is_some() { TraceMemory::default() } else { self.beside }
+    }
+
     /// Counts a reject and keeps it. `source` is its trace, log or file.
     pub fn reject(&mut self, source: &str, reject: &Reject, file: &str, trace_id: &str, seq: Option<u64>) {
         let Some(reason) = reject.reason else { return };

@@ -8,6 +8,7 @@ use crate::event::{Event, Kind, Number, Word};
 use crate::fold::{Fold, Trace};
 use crate::header::{DIMENSIONS, Header, Vantage, normal_id};
 use crate::limits;
+use crate::memory::TraceMemory;
 use crate::reader::qlog::Reader;
 use crate::reader::skip::{Skip, Stop};
 use crate::reader::sniff::Framing;
@@ -250,6 +251,8 @@ impl<'c> TraceReader<'c> {
         let rejects = self.stash.as_ref().map_or(0, Vec::len) - self.stashed_events;
         let crossed = if self.stashed_bytes > limits::PRELUDE_BYTES {
             Some(Bound::PreludeBytes)
+        } else if self.stashed_bytes > tables.memory_beside().preludes_left() {
+            Some(Bound::PreludeBytesOfAll)
         } else {
             (rejects > limits::PRELUDE_REJECTS).then_some(Bound::PreludeRejects)
         };
@@ -361,9 +364,10 @@ impl<'c> TraceReader<'c> {
             return;
         }
         self.let_requests_go(tables);
+        let beside = tables.memory_beside();
         let slot = match self.open.find(self.event.str(self.event.group)) {
             Some(slot) => slot,
-            None if self.open.count() >= self.most_connections() || self.state_bytes >= limits::STATE_BYTES => {
+            None if self.open.count() >= self.most_connections() || self.state_bytes >= beside.states_left() => {
                 let reject = beyond(Skip::TooManyConnections, self.place, raw);
                 tables.reject(&self.source(), &reject, &self.file, "", None);
                 return;
@@ -371,9 +375,7 @@ impl<'c> TraceReader<'c> {
             None => self.begin(raw, tables),
         };
         self.harms_before = self.harms;
-        // Each may take as much as is free, so that a few large ones leave as much as each has for those that come after
-        // them (Choudhury and Hahne, Dynamic Queue Length Thresholds, 1998).
-        let free = limits::STATE_TO_GROW.saturating_sub(self.state_bytes);
+        let free = beside.states_left_to_grow().saturating_sub(self.state_bytes);
         let Some(connection) = self.open.get_mut(slot) else { return };
         let event = &mut self.event;
         connection.heard_s = self.now_s;
@@ -411,7 +413,7 @@ impl<'c> TraceReader<'c> {
         connection.fold.is_full = connection.size.bytes() > free;
         connection.fold(event, told, tables, &self.file);
         self.held_bytes = (self.held_bytes + connection.held_bytes()).saturating_sub(held);
-        if self.held_bytes > limits::HELD_BYTES {
+        if self.held_bytes > beside.held_left() {
             Bound::HeldBytes.cross();
             self.held_bytes = self.held_bytes.saturating_sub(connection.held_bytes());
             connection.fold_all(tables, &self.file, event.seq);
@@ -651,9 +653,10 @@ impl<'c> TraceReader<'c> {
         self.reader.release();
     }
 
-    /// Bytes of memory that the states of its connections take, as they were counted last.
-    pub fn state_bytes(&self) -> usize {
-        self.state_bytes
+    /// What it holds.
+    pub fn memory(&self) -> TraceMemory {
+        let prelude = if self.stash.is_some() { self.stashed_bytes } else { 0 };
+        TraceMemory { states: self.state_bytes, held: self.held_bytes, prelude }
     }
 
     /// Ends the connections of a shared trace that are over: closed and silent for `closed_s`, or silent for `idle_s`.

@@ -11,6 +11,7 @@ use quiclens_core::fold::requests::losses::{Detection, Losses};
 use quiclens_core::fold::requests::side::Side;
 use quiclens_core::header::Header;
 use quiclens_core::limits::*;
+use quiclens_core::memory::TraceMemory;
 use quiclens_core::reader::qlog::Reader;
 use quiclens_core::reader::quic_trace::row;
 use quiclens_core::reader::records::{RecordStep, Window, next_record};
@@ -53,7 +54,10 @@ fn the_readme_shows_the_table() {
 
 /// Rows of a sequence of these records.
 fn tables(header: &str, records: impl IntoIterator<Item = String>) -> Tables {
-    let mut tables = Tables::default();
+    with_tables(Tables::default(), header, records)
+}
+
+fn with_tables(mut tables: Tables, header: &str, records: impl IntoIterator<Item = String>) -> Tables {
     let header = Header::sequential(header.as_bytes(), Framing::NdJson).unwrap();
     let mut trace = TraceReader::new(&CATALOGUE, header, "file");
     for (place, record) in records.into_iter().enumerate() {
@@ -161,19 +165,25 @@ fn a_packet_has_so_many_frames() {
 #[test]
 fn so_much_decides_what_a_trace_is() {
     let reject = |bytes: usize| Reject { reason: Some(Skip::NotJson), bytes: vec![b'x'; bytes], ..Reject::default() };
-    let held = |count: usize, bytes: usize| {
-        let mut tables = Tables::default();
+    let held_beside = |beside: TraceMemory, count: usize, bytes: usize| {
+        let mut tables = Tables { beside, ..Tables::default() };
         let header = Header::sequential(HEADER.as_bytes(), Framing::NdJson).unwrap();
         let mut trace = TraceReader::new(&CATALOGUE, header, "file");
         (0..count).for_each(|_| trace.reject(reject(bytes), &mut tables));
         count - tables.rejects.len()
     };
+    let held = |count: usize, bytes: usize| held_beside(TraceMemory::default(), count, bytes);
     assert_eq!(
         (held(PRELUDE_REJECTS, 1), crosses(Bound::PreludeRejects, || held(PRELUDE_REJECTS + 1, 1))),
         (PRELUDE_REJECTS, 0)
     );
     let kept = PRELUDE_BYTES / REJECT_BYTES;
     assert_eq!((held(kept, REJECT_BYTES), crosses(Bound::PreludeBytes, || held(kept + 1, REJECT_BYTES))), (kept, 0));
+    // Others hold all but a part of what all traces may hold together.
+    let kept = 5;
+    let beside = TraceMemory { prelude: PRELUDES_BYTES - kept * REJECT_BYTES, ..TraceMemory::default() };
+    let beyond = crosses(Bound::PreludeBytesOfAll, || held_beside(beside, kept + 1, REJECT_BYTES));
+    assert_eq!((held_beside(beside, kept, REJECT_BYTES), beyond), (kept, 0));
     let events = |count: usize| {
         let mut tables = Tables { wants_events: true, ..Tables::default() };
         let header = Header::sequential(HEADER.as_bytes(), Framing::NdJson).unwrap();
@@ -246,13 +256,17 @@ fn rounds(connections: usize, requests: usize, rounds: usize) -> impl Iterator<I
 
 /// What becomes of records of connections that are too large together; the trace's last figure of them.
 fn read_all(records: impl Iterator<Item = String>) -> (Tables, usize) {
+    read_all_beside(TraceMemory::default(), records)
+}
+
+fn read_all_beside(beside: TraceMemory, records: impl Iterator<Item = String>) -> (Tables, usize) {
     let header = Header::sequential(HEADER.as_bytes(), Framing::NdJson).unwrap();
-    let (mut trace, mut found) = (TraceReader::new(&CATALOGUE, header, "file"), Tables::default());
+    let (mut trace, mut found) = (TraceReader::new(&CATALOGUE, header, "file"), Tables { beside, ..Tables::default() });
     for (place, record) in records.enumerate() {
         trace.stand(place as u64 + 1);
         trace.push_whole(record.as_bytes(), &mut found).unwrap();
     }
-    let state = trace.state_bytes();
+    let state = trace.memory().states;
     trace.finish(true, &mut found);
     (found, state)
 }
@@ -275,6 +289,19 @@ fn the_connections_of_a_trace_take_so_much_memory() {
     assert!(state < STATE_BYTES * 3 / 2, "{state}");
     let reasons: BTreeSet<&str> = found.rejected.keys().copied().collect();
     assert_eq!(reasons, BTreeSet::from([Skip::TooManyConnections.name(), Skip::TooMuchState.name()]));
+}
+
+#[test]
+fn what_the_connections_of_other_traces_take_is_not_free() {
+    let beside = TraceMemory { states: STATE_BYTES / 4 * 3, ..TraceMemory::default() };
+    let (found, state) = read_all_beside(beside, rounds(20_000, 1, 4));
+    assert!((STATE_BYTES / 5..STATE_BYTES / 4 * 3 / 2).contains(&state), "{state}");
+    assert!(found.rejected[Skip::TooMuchState.name()] > 0, "{:?}", found.rejected);
+    // Nothing is free: no connection begins.
+    let beside = TraceMemory { states: STATE_BYTES, ..TraceMemory::default() };
+    let (found, state) = read_all_beside(beside, rounds(100, 1, 1));
+    assert_eq!((state, found.connections.len()), (0, 0));
+    rejected(&found, Skip::TooManyConnections, 100);
 }
 
 /// Connections one after another, each of whose requests is answered, acknowledged and over.
@@ -353,7 +380,7 @@ fn held_record(connection: usize, ms: f64, length: usize) -> String {
 /// Each of them has records that are out of order from the first on, which then wait: so many in all, of equal length. One
 /// more comes, and last a record of every connection that is older than those which wait. How often each connection's
 /// time went back, and how many events there were.
-fn held_back(count: usize, length: usize) -> (Vec<u64>, u64) {
+fn held_back(beside: TraceMemory, count: usize, length: usize) -> (Vec<u64>, u64) {
     const CONNECTIONS: usize = 31;
     let record = held_record;
     let short = |ms: f64| (0..CONNECTIONS).map(move |connection| record(connection, ms, 80));
@@ -361,7 +388,8 @@ fn held_back(count: usize, length: usize) -> (Vec<u64>, u64) {
     let begun =
         short(10.0).chain(short(5.0)).chain(short(40.0)).chain((0..CONNECTIONS).map(|each| record(each, 70.0, 80)));
     let held = (0..count).map(|number| record(number % CONNECTIONS, 71.0, length));
-    let found = tables(HEADER, begun.chain(held).chain(short(65.0)));
+    let given = Tables { beside, ..Tables::default() };
+    let found = with_tables(given, HEADER, begun.chain(held).chain(short(65.0)));
     let back = |row: &Row<Connections>| match row.get(connections::DAMAGE) {
         Some(Cell::Counts(counts)) => {
             counts.iter().map(|(kind, times)| u64::from(kind == "time_went_back") * times).sum()
@@ -383,14 +411,37 @@ fn records_of_all_connections_wait_in_so_many_bytes() {
         record.len() + read(&record).1.clone().memory()
     };
     let length = 4000;
-    let most = (HELD_BYTES - 31 * bytes(80)) / bytes(length);
-    let (back, events) = held_back(most, length);
-    assert_eq!((back, events), (vec![0; 31], most as u64 + 5 * 31), "all of them wait, and go on in order");
-    let (back, events) = crosses(Bound::HeldBytes, || held_back(most + 1, length));
-    // The newest one's connection went on: its last record is older than what went on, which is counted.
-    let mut wanted = vec![0; 31];
-    wanted[most % 31] = 1;
-    assert_eq!((back, events), (wanted, most as u64 + 1 + 5 * 31));
+    for others in [0, HELD_BYTES / 4 * 3] {
+        let beside = TraceMemory { held: others, ..TraceMemory::default() };
+        let most = (HELD_BYTES - others - 31 * bytes(80)) / bytes(length);
+        let (back, events) = held_back(beside, most, length);
+        assert_eq!((back, events), (vec![0; 31], most as u64 + 5 * 31), "all of them wait, and go on in order");
+        let (back, events) = crosses(Bound::HeldBytes, || held_back(beside, most + 1, length));
+        // The newest one's connection went on: its last record is older than what went on, which is counted.
+        let mut wanted = vec![0; 31];
+        wanted[most % 31] = 1;
+        assert_eq!((back, events), (wanted, most as u64 + 1 + 5 * 31));
+    }
+}
+
+#[test]
+fn so_many_names_that_nobody_reads_are_told() {
+    let unread = |records: Vec<String>| {
+        let asked = Tables { unread: Some(BTreeMap::new()), ..Tables::default() };
+        let found = with_tables(asked, HEADER, records).unread.unwrap();
+        found.into_values().next().unwrap()
+    };
+    let event = |number: usize| format!(r#"{{"time":1,"name":"nobody:knows_{number}","data":{{}}}}"#);
+    let told = unread((0..UNREAD_NAMES).map(event).collect());
+    assert_eq!((told.events.len(), told.others), (UNREAD_NAMES, 0));
+    let told = crosses(Bound::UnreadNames, || unread((0..UNREAD_NAMES + 3).map(event).collect()));
+    assert_eq!((told.events.len(), told.others), (UNREAD_NAMES, 3));
+    let field =
+        |number: usize| format!(r#"{{"time":1,"name":"transport:packet_sent","data":{{"nobody_reads_{number}":1}}}}"#);
+    let told = unread((0..UNREAD_NAMES).map(field).collect());
+    assert_eq!((told.fields.values().map(BTreeMap::len).sum::<usize>(), told.others), (UNREAD_NAMES, 0));
+    let told = crosses(Bound::UnreadNames, || unread((0..UNREAD_NAMES + 3).map(field).collect()));
+    assert_eq!((told.fields.values().map(BTreeMap::len).sum::<usize>(), told.others), (UNREAD_NAMES, 3));
 }
 
 /// The duration of a request whose clock is set forward by 300 ms while its answer is on its way, 40 ms: so many records,

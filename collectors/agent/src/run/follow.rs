@@ -20,6 +20,7 @@ use crate::run::ship::{Cycle, Shipper};
 use crate::run::sink::{self, Message};
 use crate::run::spooled::Spooled;
 use quiclens_core::catalogue::Catalogue;
+use quiclens_core::memory::TraceMemory;
 use quiclens_core::reader::skip::Skip;
 use quiclens_core::tables::Tables;
 use quiclens_edge::deployment::Deployment;
@@ -202,7 +203,10 @@ impl<'c> Follower<'c> {
         }
         let (mut is_busy, mut is_pressed) = (false, false);
         let heard = self.heard(now);
+        // What all files hold: the turn adds what it reads; what ends in it is found in the next one.
+        let mut of_files: TraceMemory = self.files.values().map(Followed::memory).sum();
         if let Some(spooled) = &mut self.spooled {
+            spooled.tables.beside = of_files;
             spooled.pass(since);
             is_busy = match spooled.read(heard) {
                 Ok(is_busy) => is_busy,
@@ -222,11 +226,16 @@ impl<'c> Follower<'c> {
         if self.spooled.as_ref().is_some_and(|spooled| !spooled.tables.is_small()) {
             self.cut(false)?;
         }
+        let of_spooled = self.spooled.as_ref().map(Spooled::memory).unwrap_or_default();
+        let of_file = |follower: &Self, id: &FileId| follower.files.get(id).map(Followed::memory).unwrap_or_default();
         for id in if is_pressed { Vec::new() } else { self.due(now) } {
+            let of_others = of_files.without(of_file(self, &id));
+            self.tables.beside = of_others + of_spooled;
             if self.read(&id, now)? | self.replay(&id) {
                 self.due.insert(id);
                 is_busy = true;
             }
+            of_files = of_others + of_file(self, &id);
             if !self.tables.is_small() {
                 self.cut(false)?;
             }

@@ -8,6 +8,7 @@ use crate::run::input::FileInput;
 use crate::run::journal::{Entry, FileHead, FileId, HEAD, KnownFile, bytes_of};
 use crate::run::replay::{Replay, ReplayProgress};
 use quiclens_core::catalogue::Catalogue;
+use quiclens_core::memory::TraceMemory;
 use quiclens_core::reader::records::{RECORD_LIMIT, Window};
 use quiclens_core::reader::skip::Skip;
 use quiclens_core::reader::sniff::{Framing, Sniffed, sniff};
@@ -281,6 +282,15 @@ impl<'c> Followed<'c> {
     /// The state of a trace is held.
     pub fn is_open(&self) -> bool {
         matches!(self.form, Form::Records(_) | Form::Resting(_))
+    }
+
+    /// What its trace holds, packed or not.
+    pub fn memory(&self) -> TraceMemory {
+        match &self.form {
+            Form::Records(records) => records.memory(),
+            Form::Resting(packed) => TraceMemory { states: packed.len(), ..TraceMemory::default() },
+            Form::Unknown | Form::Lines(_) | Form::Whole | Form::Over => TraceMemory::default(),
+        }
     }
 
     /// Reads what is there, up to a turn's worth, and then frees the memory that the rest does not need. `now_s` is the

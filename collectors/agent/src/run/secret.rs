@@ -14,7 +14,7 @@ pub const STORE_PASSWORD: &str = "QUICLENS_STORE_PASSWORD";
 const HIDDEN: &str = "[redacted]";
 
 /// Parts of names of librdkafka's options whose values are secret: passwords, tokens, keys, and what may hold them.
-const SECRET: [&str; 6] = ["password", "secret", "token", "pem", "oauthbearer.config", "jaas"];
+const SECRET: [&str; 7] = ["password", "passphrase", "secret", "token", "pem", "oauthbearer.config", "jaas"];
 
 /// Options of librdkafka by name. Printed, a secret among them is hidden.
 #[derive(Clone, Debug, Default)]
@@ -99,6 +99,27 @@ mod tests {
         assert!(!shown.contains("hunter2") && !shown.contains("1234"), "{shown}");
         assert!(shown.contains("\"sasl.username\" = \"me\"") && shown.contains("\"linger.ms\" = \"5\""), "{shown}");
         assert_eq!(shown.matches(HIDDEN).count(), 4);
+    }
+
+    /// What librdkafka 2.12.1 itself calls sensitive (`_RK_SENSITIVE` in `rdkafka_conf.c`) and lets a file set, but for
+    /// `sasl.username`, and the names of files, `ssl.key.location` and `sasl.oauthbearer.assertion.private.key.file`.
+    #[test]
+    fn what_librdkafka_calls_sensitive_is_hidden() {
+        for name in [
+            "ssl.key.password",
+            "ssl.key.pem",
+            "ssl.ca.pem",
+            "ssl.keystore.password",
+            "sasl.password",
+            "sasl.oauthbearer.config",
+            "sasl.oauthbearer.client.secret",
+            "sasl.oauthbearer.assertion.private.key.passphrase",
+            "sasl.oauthbearer.assertion.private.key.pem",
+        ] {
+            let options = KafkaOptions(BTreeMap::from([(name.to_owned(), "hunter2".to_owned())]));
+            let shown = toml::to_string(&options).unwrap();
+            assert!(!shown.contains("hunter2"), "{shown}");
+        }
     }
 
     #[test]

@@ -5,6 +5,7 @@ use crate::records::{Records, SavedRecords, Turn};
 use crate::run::journal::{Entry, FileHead, FileId, HEAD, KnownFile, bytes_of};
 use crate::run::spool::{Item, LineRun, Spool, SpoolReader};
 use quiclens_core::catalogue::Catalogue;
+use quiclens_core::memory::TraceMemory;
 use quiclens_core::reader::records::Window;
 use quiclens_core::reader::skip::Skip;
 use quiclens_core::tables::Tables;
@@ -222,6 +223,11 @@ impl<'c> Spooled<'c> {
         self.owed = state.owed;
         entries.push(Entry { file: ID, part: HEAD, state: Some(bytes_of(&head)?) });
         Ok(offset)
+    }
+
+    /// What its trace holds.
+    pub fn memory(&self) -> TraceMemory {
+        self.records.memory()
     }
 
     /// How many lost runs wait for their connection to begin.
