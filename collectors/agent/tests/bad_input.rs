@@ -7,11 +7,9 @@ use flate2::write::GzEncoder;
 use running::Running;
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::Duration;
 
 mod running;
 
@@ -269,29 +267,15 @@ fn follow(paths: &[PathBuf]) -> u64 {
     let config = folder.path().join("config.toml");
     std::fs::write(&config, text).unwrap();
     let mut running = Running::start(&config, None);
-    let line = running.line_with("metrics are served").unwrap_or_else(|| panic!("{}", running.said));
-    let address: SocketAddr = line.rsplit('=').next().unwrap().parse().unwrap();
+    let metrics = running.metrics();
     let size: u64 = paths.iter().map(|path| std::fs::metadata(path).unwrap().len()).sum();
-    let is_over = |told: &str| {
-        let value = |name: &str| {
-            let line = told.lines().find_map(|line| line.strip_prefix(&format!("quiclens_collector_{name} ")));
-            line.and_then(|value| value.parse::<u64>().ok())
-        };
-        value("read_bytes_total").is_some_and(|read| read >= size) && value("files") == Some(0)
-    };
-    running.until(|| scrape(address).is_some_and(|told| is_over(&told)));
+    running.until(|| {
+        let told = metrics.scrape();
+        told.value("read_bytes_total").is_some_and(|read| read >= size) && told.value("files") == Some(0)
+    });
     let status = std::fs::read_to_string(format!("/proc/{}/status", running.pid().as_raw_nonzero())).unwrap();
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
     peak.trim().trim_end_matches(" kB").parse().unwrap()
-}
-
-fn scrape(address: SocketAddr) -> Option<String> {
-    let mut stream = TcpStream::connect(address).ok()?;
-    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
-    stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").ok()?;
-    let mut told = String::new();
-    stream.read_to_string(&mut told).ok()?;
-    Some(told)
 }
 
 fn packet(at: usize, way: &str, number: usize, frames: &str) -> String {

@@ -10,8 +10,10 @@ use rustix::process::{Resource, Rlimit, getrlimit, prlimit};
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Instant;
 
 mod running;
 
@@ -64,6 +66,35 @@ fn a_stop_during_a_large_document_ends_soon_and_it_is_read_again() {
     running.until(|| !batches(folder.path(), "connections").is_empty());
     let (code, said) = running.end();
     assert_eq!(code, Some(0), "{said}");
+}
+
+/// What a second of work costs is known when it was done: the cap says how long that must have taken.
+#[test]
+fn a_cap_holds_while_files_grow_and_while_sockets_bring_rows() {
+    const CAP: f64 = 0.1;
+    let row = |seq: u64| format!("8fae6946c7a60bf0\t{seq}\t{seq}10\tpacket_sent\tAppDataSpace, {seq}, 1232, 0, 0, 0\n");
+    let rows: String = (0..150_000).map(row).collect();
+    for is_file in [true, false] {
+        let folder = tempfile::tempdir().unwrap();
+        let socket = folder.path().join("socket");
+        let listen = format!("[[listen]]\nkind = \"unix_stream\"\npath = {socket:?}\n");
+        configure(folder.path(), &format!("cpu_cap = {CAP}\nmetrics_address = \"127.0.0.1:0\"\n{listen}"));
+        let mut running = start(folder.path(), None);
+        let metrics = running.metrics();
+        running.until(|| metrics.scrape().value("files") == Some(0) && socket.exists());
+        let (began, before_s) = (Instant::now(), running.used_s());
+        if is_file {
+            std::fs::write(folder.path().join("logs/a.log"), &rows).unwrap();
+        } else {
+            UnixStream::connect(&socket).unwrap().write_all(rows.as_bytes()).unwrap();
+        }
+        running.until(|| metrics.scrape().value("events_total").is_some_and(|events| events >= 150_000));
+        let (took_s, used_s) = (began.elapsed().as_secs_f64(), running.used_s() - before_s);
+        // A second may be saved up, and a turn is not parted.
+        let least_s = (used_s - CAP - 0.1) / CAP * 0.8;
+        assert!(least_s > 0.5, "{used_s} s of work tell nothing");
+        assert!(took_s >= least_s, "{used_s} s of work in {took_s} s");
+    }
 }
 
 #[test]

@@ -3,7 +3,8 @@
 #![allow(dead_code, reason = "each file of tests uses a part of it")]
 
 use rustix::process::{Pid, Signal, kill_process};
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -12,6 +13,36 @@ use std::time::{Duration, Instant};
 /// Longer than any state takes on a loaded machine. Only a fault is waited for as long.
 const PATIENCE: Duration = Duration::from_secs(600);
 const PAUSE: Duration = Duration::from_millis(20);
+
+/// Where a collector serves its metrics.
+#[derive(Clone, Copy)]
+pub struct Metrics(SocketAddr);
+
+/// What a collector's metrics say; nothing where they could not be asked.
+pub struct Scraped(String);
+
+impl Metrics {
+    pub fn scrape(self) -> Scraped {
+        Scraped(self.asked().unwrap_or_default())
+    }
+
+    fn asked(self) -> std::io::Result<String> {
+        let mut stream = TcpStream::connect(self.0)?;
+        stream.set_read_timeout(Some(Duration::from_secs(60)))?;
+        stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")?;
+        let mut told = String::new();
+        stream.read_to_string(&mut told)?;
+        Ok(told)
+    }
+}
+
+impl Scraped {
+    /// A metric without labels, by its name after `quiclens_collector_`.
+    pub fn value(&self, name: &str) -> Option<u64> {
+        let line = self.0.lines().find_map(|line| line.strip_prefix(&format!("quiclens_collector_{name} ")))?;
+        line.parse().ok()
+    }
+}
 
 /// A collector, and what it says.
 pub struct Running {
@@ -91,6 +122,20 @@ impl Running {
     fn note(&mut self, line: &str) {
         self.said.push_str(line);
         self.said.push('\n');
+    }
+
+    /// Waits until its metrics are served.
+    pub fn metrics(&mut self) -> Metrics {
+        let line = self.line_with("metrics are served").unwrap_or_else(|| panic!("{}", self.said));
+        Metrics(line.rsplit('=').next().unwrap().parse().unwrap())
+    }
+
+    /// Processor time that it has used, s.
+    pub fn used_s(&self) -> f64 {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.pid().as_raw_nonzero())).unwrap();
+        let fields: Vec<&str> = stat.rsplit_once(')').unwrap().1.split_whitespace().collect();
+        let ticks: u32 = fields[11].parse::<u32>().unwrap() + fields[12].parse::<u32>().unwrap();
+        f64::from(ticks) / 100.0 // USER_HZ of Linux
     }
 
     pub fn pid(&self) -> Pid {
