@@ -53,12 +53,18 @@ pub const HEADER_COPIES: usize = 256 << 20;
 /// Requests of one connection that are open at once.
 pub const OPEN_REQUESTS: usize = 10_000;
 
-/// Bytes of memory that the states of all open connections take, about, of all traces that a process follows. A busy
-/// connection takes some ten thousand.
+/// Bytes of memory that the states of all open connections of one trace take, about. A busy connection takes some ten
+/// thousand.
 pub const STATE_BYTES: usize = 124 << 20;
 
 /// As much of it as those may take that have begun; the rest is for those that begin.
 pub const STATE_TO_GROW: usize = STATE_BYTES / 16 * 15;
+
+/// The same of all traces that a process follows, together.
+pub const STATES_BYTES: usize = 192 << 20;
+
+/// As much of that as those may take that have begun.
+pub const STATES_TO_GROW: usize = STATES_BYTES / 16 * 15;
 
 /// Requests of all connections of one trace that have ended and linger, since their last HTTP frames may still come.
 pub const LINGERING_OF_ALL: usize = 25_000;
@@ -205,7 +211,7 @@ const fn limit(of: &'static str, value: u64, unit: &'static str, counted: Counte
 }
 
 /// All of them.
-pub const TABLE: [Limit; 53] = [
+pub const TABLE: [Limit; 54] = [
     limit("a record, a header field", RECORD_LIMIT as u64, "B", Reject(Skip::TooLong), "it is passed over"),
     limit("nesting", MAX_DEPTH as u64, "levels", Reject(Skip::TooDeep), "the record is passed over"),
     limit("an integer", LARGEST, "", Not, "it has no column and is kept as it was written, in `more`"),
@@ -270,11 +276,18 @@ pub const TABLE: [Limit; 53] = [
         "the record is stored as an event; the request has no row",
     ),
     limit(
-        "memory of all open connections that a collector follows",
+        "memory of all open connections of a trace",
         STATE_BYTES as u64,
         "B",
         Reject(Skip::TooMuchState),
         "a connection may take as much as is free: beyond it its records are stored as events, and nothing is made of them",
+    ),
+    limit(
+        "memory of those of all traces that a collector follows",
+        STATES_BYTES as u64,
+        "B",
+        Reject(Skip::TooMuchState),
+        "the same",
     ),
     limit(
         "requests of all connections of a trace that have ended, and whose last frames may still come",

@@ -22,12 +22,12 @@ pub struct TraceMemory {
 impl TraceMemory {
     /// As much as the states of one trace may take beside this, to begin connections.
     pub fn states_left(&self) -> usize {
-        limits::STATE_BYTES.saturating_sub(self.states)
+        limits::STATE_BYTES.min(limits::STATES_BYTES.saturating_sub(self.states))
     }
 
     /// As much as the states of one trace may take beside this, to go on with connections.
     pub fn states_left_to_grow(&self) -> usize {
-        limits::STATE_TO_GROW.saturating_sub(self.states)
+        limits::STATE_TO_GROW.min(limits::STATES_TO_GROW.saturating_sub(self.states))
     }
 
     /// As many bytes of records as may wait in one trace beside this.
