@@ -8,14 +8,28 @@ from quiclens_questions.failure import usage
 _LENGTH = re.compile(r"(?:\d{1,9}[smhd])+")
 _PART = re.compile(r"(\d+)([smhd])")
 _TIME_OF_DAY = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}))?")
-_FIRST = datetime(1900, 1, 1, tzinfo=UTC)
-_LAST = datetime(2299, 12, 31, 23, 59, 59, 999_999, UTC)
+FIRST = datetime(1900, 1, 1, tzinfo=UTC)
+LAST = datetime(2299, 12, 31, 23, 59, 59, 999_999, UTC)
+"""The moments that a DateTime64 of the store can hold."""
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
 
 def moment(text: str, now: datetime) -> datetime:
     """Read one time. An age, which may follow `now-` or `-`, counts back from `now`; a time of day is the last one
-    that was. A time without a zone is UTC."""
+    that was. A time without a zone is UTC. UsageMistake for what is no time, and for one that the store cannot hold."""
+    try:
+        read = _read(text, now)
+    except OverflowError:  # beyond the years that Python has
+        read = None
+    if read is None or not FIRST <= read <= LAST:
+        raise usage(
+            f"{text!r} is no time that the store can hold: those are from {FIRST:%Y-%m-%d} to {LAST:%Y-%m-%d}",
+            "a time within them",
+        )
+    return read
+
+
+def _read(text: str, now: datetime) -> datetime:
     words = text.strip()
     if words == "now":
         return now
@@ -26,8 +40,6 @@ def moment(text: str, now: datetime) -> datetime:
             hour, minute, second = (int(each or 0) for each in match.groups())
             today = now.astimezone(UTC).replace(hour=hour, minute=minute, second=second, microsecond=0)
             return today if today <= now else today - timedelta(days=1)
-    except OverflowError:
-        raise usage(f"{text!r} is longer ago than time goes") from None
     except ValueError:  # an hour or a minute that is none
         pass
     try:
@@ -64,10 +76,10 @@ def seconds_ago(instant: datetime, now: datetime) -> int:
 def bound(instant: datetime) -> str:
     """The form in which ClickHouse takes a DateTime64(6, 'UTC') parameter that times of the store are compared with.
 
-    DateTime64 goes from 1900 to 2299, and no time in the store lies beyond: an instant that does compares as the
-    nearest end.
+    No time in the store lies before `FIRST` or after `LAST`: an instant that does, since it was counted from another,
+    compares as the nearest end.
     """
-    within = min(max(instant.astimezone(UTC), _FIRST), _LAST)
+    within = min(max(instant.astimezone(UTC), FIRST), LAST)
     return within.strftime("%Y-%m-%d %H:%M:%S.%f")
 
 

@@ -10,6 +10,7 @@ from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import ClientDisconnect, Request
 
 from quiclens_store_server.codecs import decoded, unframed
+from quiclens_web.front import foreign
 from quiclens_web.front.faults import Fault, too_large
 from quiclens_web.front.memory import MemoryLease
 from quiclens_web.front.settings import StatementLimits
@@ -22,8 +23,7 @@ _IN_LOOP_BYTES = 65_536  # smaller bodies are decompressed at once
 
 async def received(request: Request, limits: StatementLimits, lease: MemoryLease) -> bytes:
     """The body as it came; Fault when it is too large or too slow, ClientDisconnect when it is cut."""
-    declared = request.headers.get("content-length", "0")
-    if declared.isdigit() and int(declared) > limits.upload_bytes:
+    if foreign.declared_bytes(request.headers) > limits.upload_bytes:
         raise too_large(limits.upload_bytes)
     body = BytesIO()  # gives its bytes away without a copy
     size = 0
@@ -64,6 +64,8 @@ async def form(request: Request, limits: StatementLimits, lease: MemoryLease) ->
     tables are not served."""
     if request.headers.get("content-encoding", "identity") != "identity":
         raise Fault(36, "BAD_ARGUMENTS", "A form's parameters may not be compressed")
+    if not foreign.is_of_known_charset(request.headers["content-type"]):
+        raise Fault(36, "BAD_ARGUMENTS", "A form's parameters are in UTF-8")
     try:
         parser = MultiPartParser(
             request.headers,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from quiclens_store_server import reviewed
 from quiclens_store_server.codecs import ENCODINGS, Encoder, encoder, framer
+from quiclens_web.front import foreign
 from quiclens_web.front.faults import Fault, Refused
 from quiclens_web.front.settings import StatementLimits
 
@@ -108,7 +109,7 @@ def read(given: Iterable[tuple[str, str]], headers: Mapping[str, str]) -> Statem
         is_framed_in=_flag(said, "decompress"),
         frames_out=(said.get("network_compression_method") or "LZ4") if _flag(said, "compress") else "",
         encoding_out=_encoding(headers.get("accept-encoding", "")) if may_compress else "",
-        protocol_version=int(said["client_protocol_version"]) if _is_number(said, "client_protocol_version") else 0,
+        protocol_version=_protocol_version(said.get("client_protocol_version", "")),
     )
 
 
@@ -186,8 +187,11 @@ def _flag(said: Mapping[str, str], name: str) -> bool:
     return said.get(name, "0") in ("1", "true")
 
 
-def _is_number(said: Mapping[str, str], name: str) -> bool:
-    return said.get(name, "").isascii() and said.get(name, "").isdigit()
+def _protocol_version(text: str) -> int:
+    read = foreign.whole_number(text or "0")
+    if read is None:
+        raise Fault(36, "BAD_ARGUMENTS", "client_protocol_version is a whole number")
+    return read
 
 
 def _encoding(accepted: str) -> str:

@@ -1,7 +1,6 @@
 """The routes on which a served store is written to: rows of a named table, and named operations. RFC 9457 answers."""
 
 import asyncio
-import json
 
 from quiclens_schema.served import (
     OPERATION_PATH,
@@ -19,6 +18,7 @@ from starlette.routing import Route
 
 from quiclens_store_server import bodies
 from quiclens_store_server.holder import Holder
+from quiclens_web.front import foreign
 from quiclens_web.front.access import Role, visitor_of
 from quiclens_web.front.concurrency import ConcurrencyLimit
 from quiclens_web.front.faults import Fault
@@ -104,17 +104,15 @@ class StoreRoutes:
 
 
 def _number(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) < 12):
+    read = foreign.whole_number(text, most_digits=11)
+    if read is None:
         raise Fault(36, "BAD_ARGUMENTS", "rows=N says how many rows the stream has", 422)
-    return int(text)
+    return read
 
 
 def _object(body: bytes) -> dict[str, object]:
-    try:
-        found = json.loads(body or b"{}") if len(body) <= _ARGUMENTS_BYTES else None
-    except ValueError:
-        found = None
-    if not isinstance(found, dict):
+    found = foreign.json_object(body or b"{}") if len(body) <= _ARGUMENTS_BYTES else None
+    if found is None:
         raise Fault(36, "BAD_ARGUMENTS", f"arguments are one JSON object of at most {_ARGUMENTS_BYTES:,} bytes", 422)
     return found
 

@@ -20,6 +20,7 @@ from quiclens_web.api import (
 )
 from quiclens_web.api.settings import ApiSettings
 from quiclens_web.api.strict import parameters_of
+from quiclens_web.front import foreign
 from quiclens_web.front.memory import MemoryBudget
 from quiclens_web.front.metrics import FrontMetrics
 from quiclens_web.front.problems import MEDIA_TYPE, Answers, Stopped
@@ -87,7 +88,8 @@ def create_app(
 
 
 class _SmallBodies:
-    """Bounds the bodies of requests that upload nothing; those that do have limits of their own."""
+    """Bounds the bodies of requests that upload nothing, and takes forms of known charsets alone; uploads have limits
+    of their own."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -106,15 +108,19 @@ class _SmallBodies:
                 raise _TOO_LARGE
             return message
 
-        declared = Request(scope).headers.get("content-length", "0")
-        if declared.isdigit() and int(declared) > _BODY_BYTES:
+        headers = Request(scope).headers
+        stopped = _TOO_LARGE if foreign.declared_bytes(headers) > _BODY_BYTES else None
+        if not foreign.is_of_known_charset(headers.get("content-type", "")):
+            stopped = _OTHER_CHARSET
+        if stopped is not None:
             answers: Answers = scope["app"].state.answers
-            await answers.stopped(scope, _TOO_LARGE)(scope, receive, send)
+            await answers.stopped(scope, stopped)(scope, receive, send)
             return
         await self._app(scope, bounded, send)
 
 
 _TOO_LARGE = Stopped("too_large", f"the body is larger than {_BODY_BYTES:,} bytes", "only files are larger")
+_OTHER_CHARSET = Stopped("usage", "the charset of the body is not known here", "forms are sent in UTF-8")
 
 
 class _Described(FastAPI):

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from tempfile import NamedTemporaryFile
 from typing import IO, Annotated, Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 from fastapi import APIRouter, Depends, Request
 from quiclens_schema.store import Store
@@ -19,6 +19,7 @@ from quiclens_questions.failure import usage
 from quiclens_web.api.answering import QuestionRunner, asking
 from quiclens_web.api.routes_files import export_as, pieces
 from quiclens_web.api.strict import ANY_QUERY, StrictRoute
+from quiclens_web.front import foreign
 
 router = APIRouter(route_class=StrictRoute, tags=["traces"])
 
@@ -49,8 +50,8 @@ async def load_files(request: Request, app: Annotated[QuestionRunner, Depends(as
 
 
 def _connection(address: str) -> str:
-    path = urlsplit(address).path
-    if match := _OURS.fullmatch(path):
+    read = foreign.address(address)
+    if read is not None and (match := _OURS.fullmatch(read.path)):
         return unquote(match[1])
     raise usage(
         f"{address[:100]!r} is no connection of ours", "file1=/connections/ID.sqlog, as /connections/ID links it"

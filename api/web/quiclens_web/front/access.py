@@ -14,11 +14,10 @@ import ipaddress
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from urllib.parse import urlsplit
 
 from starlette.requests import HTTPConnection
 
-from quiclens_web.front import tokens
+from quiclens_web.front import foreign, tokens
 from quiclens_web.front.attempts import Attempts
 from quiclens_web.front.problems import Stopped
 from quiclens_web.front.sessions import Sessions
@@ -83,7 +82,7 @@ class Doorkeeper:
         is_page = "query" not in request.query_params or path != "/"
         is_link = reads and is_page and request.headers.get("sec-fetch-mode") == "navigate"
         is_ours = request.headers.get("sec-fetch-site", "none") in ("none", "same-origin") or is_link
-        if (origin and urlsplit(origin).netloc.lower() != host.lower()) or not is_ours:
+        if (origin and not _is_at(origin, host)) or not is_ours:
             raise Stopped("not_let_in", "requests from other sites' pages are refused")
 
     def visitor(self, request: HTTPConnection) -> Visitor:
@@ -129,10 +128,10 @@ class Doorkeeper:
         raise Stopped("token_needed", "this server asks for a token", hint)
 
     def _is_our_name(self, host: str) -> bool:
-        try:
-            name = urlsplit(f"//{host}").hostname or ""
-        except ValueError:
+        read = foreign.address(f"//{host}")
+        if read is None:
             return False
+        name = read.hostname or ""
         if set("@/?#\\") & set(host):  # which a URL has beside a name
             return False
         # An address is no name: nobody can make theirs lead to us.
@@ -191,6 +190,12 @@ def token_of(headers: Mapping[str, str]) -> str:
         except (binascii.Error, UnicodeDecodeError):
             return ""
     return ""
+
+
+def _is_at(origin: str, host: str) -> bool:
+    """Whether a page's origin is at a host; what is no address is nowhere."""
+    read = foreign.address(origin)
+    return read is not None and read.netloc.lower() == host.lower()
 
 
 def _is_address(host: str) -> bool:

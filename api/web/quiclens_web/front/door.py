@@ -94,7 +94,7 @@ class Door:
             "address": visitor.address if visitor else address_of(request, self._keeper.access.proxies),
             "method": request.scope["method"],
             "path": request.scope["path"],
-            "query": _without_secrets(request.url.query),
+            "query": _without_secrets(request.scope["query_string"].decode("latin-1")),
             "refused": refused,
         }
         self._tell(document_text(line))

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from pydantic import ConfigDict
+
 GB = 1_000_000_000
 MB = 1_000_000
 
@@ -9,6 +11,8 @@ MB = 1_000_000
 @dataclass(frozen=True, slots=True)
 class Keep:
     """How long rows are kept and how much room they may take; 0 is for ever, without bound."""
+
+    __pydantic_config__ = ConfigDict(extra="forbid")
 
     events_days: float = 7
     summaries_days: float = 90

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from urllib.parse import urlencode
 
 from quiclens_questions.failure import usage
-from quiclens_questions.moment import rfc3339
+from quiclens_questions.moment import LAST, rfc3339
 
 _TO_ALL = "$__all"
 """What Grafana gives for a choice that is all of its values."""
@@ -15,7 +15,7 @@ TRUST: Mapping[str, str | None] = {
     "grade = 'whole'": "grade=whole",
 }
 """The conditions of the dashboards' choice `trust`, and ours."""
-_LATEST_MS = 253_402_300_799_999  # the last of the year 9999
+_LATEST_MS = int(LAST.timestamp() * 1000)
 
 
 def page_of(from_ms: int, to_ms: int, choices: Mapping[str, Sequence[str]], trust: str) -> str:
