@@ -21,39 +21,39 @@ _FORM_BYTES = 8 << 20
 _IN_LOOP_BYTES = 65_536  # smaller bodies are decompressed at once
 
 
-async def received(request: Request, limits: StatementLimits, lease: MemoryLease) -> bytes:
-    """The body as it came; Fault when it is too large or too slow, ClientDisconnect when it is cut."""
-    if foreign.declared_bytes(request.headers) > limits.upload_bytes:
-        raise too_large(limits.upload_bytes)
+async def received(request: Request, most: int, stall_seconds: float, lease: MemoryLease) -> bytes:
+    """The body as it came; Fault when it is larger than `most` or too slow, ClientDisconnect when it is cut."""
+    if foreign.declared_bytes(request.headers) > most:
+        raise too_large(most)
     body = BytesIO()  # gives its bytes away without a copy
     size = 0
     stream = request.stream()
     while True:
         try:
-            chunk = await asyncio.wait_for(anext(stream), limits.stall_seconds)
+            chunk = await asyncio.wait_for(anext(stream), stall_seconds)
         except StopAsyncIteration:
             break
         except TimeoutError:
             raise Fault(209, "SOCKET_TIMEOUT", "The body stopped coming") from None
         size += len(chunk)
-        if size > limits.upload_bytes:
-            raise too_large(limits.upload_bytes)
+        if size > most:
+            raise too_large(most)
         if chunk:
             lease.grow(len(chunk))
             body.write(chunk)
     return body.getvalue()
 
 
-async def plain(data: bytes, encoding: str, is_framed: bool, limits: StatementLimits, lease: MemoryLease) -> bytes:
-    """The body without its content encoding, then without ClickHouse's frames."""
+async def plain(data: bytes, encoding: str, is_framed: bool, most: int, lease: MemoryLease) -> bytes:
+    """The body without its content encoding, then without ClickHouse's frames; Fault when it is larger than `most`."""
     steps: list[Callable[[bytes], bytes]] = []
     for name in reversed([each.strip().lower() for each in encoding.split(",") if each.strip()]):
         if name != "identity":
-            steps.append(lambda body, name=name: decoded(body, name, limits.upload_bytes, lease.grow))  # type: ignore[misc]
+            steps.append(lambda body, name=name: decoded(body, name, most, lease.grow))  # type: ignore[misc]
     if len(steps) > 2:
         raise Fault(36, "BAD_ARGUMENTS", "More than two content encodings")
     if is_framed:
-        steps.append(lambda body: unframed(body, limits.upload_bytes, lease.grow))
+        steps.append(lambda body: unframed(body, most, lease.grow))
     for step in steps if data else ():
         data = step(data) if len(data) < _IN_LOOP_BYTES else await asyncio.to_thread(step, data)
     return data

@@ -20,7 +20,12 @@ else:
 
 Grow = Callable[[int], None]
 
+MEMBERS_AT_MOST = 65_536
+"""Of one body: gzip members, or frames of zstd, lz4 or ClickHouse. Each costs work, also where nothing is in it."""
+FRAME_BYTES_AT_MOST = 16 << 20
+"""Of the data in one of ClickHouse's frames: its programs fill them with 1 MiB, clickhouse-go with 10 MiB at most."""
 _STEP = 4 << 20  # bytes taken out of a decompressor at a time
+_FED_FIRST, _FED_AT_MOST = 64, 256 << 10  # bytes given to a decompressor at a time, twice as many each time
 _WINDOW_LOG_MAX = 27  # 128 MiB, what the zstd tool takes without being told
 _FRAME_HEADER = struct.Struct("<BII")  # method, size with this header, size decompressed
 _CHECKSUM_BYTES = 16
@@ -51,8 +56,12 @@ def decoded(data: bytes, encoding: str, limit: int, grow: Grow) -> bytes:
 
 
 def unframed(data: bytes, limit: int, grow: Grow) -> bytes:
-    """The data in ClickHouse's compressed frames, checksums compared."""
-    return _all(_frames(data, limit), limit, grow)
+    """The data in ClickHouse's compressed frames, checksums compared. `grow` is told of each frame's data before they
+    are made, and may refuse."""
+    found = BytesIO()
+    for piece in _frames(data, limit, grow):
+        found.write(piece)
+    return found.getvalue()
 
 
 def encoder(encoding: str) -> Encoder:
@@ -78,26 +87,42 @@ def _all(pieces: Iterator[bytes], limit: int, grow: Grow) -> bytes:
 
 
 def _pieces(make: Callable[[], Any], data: bytes) -> Iterator[bytes]:
-    """Decompress every member of `data`, a step at a time, so that no piece is large."""
-    while data:
-        member = make()
-        fed = data
+    """Decompress every member of `data`, a step at a time, so that no piece is large.
+
+    A decompressor copies what it was given and did not need. So it is given little at first: what all of them copy
+    grows with the body, and not with the body and the number of its members.
+    """
+    view, at = memoryview(data), 0
+    for _ in range(MEMBERS_AT_MOST):
+        if at == len(view):
+            return
+        member, start, size = make(), at, _FED_FIRST
+        fed: bytes | memoryview = b""
+        piece, is_last = b"", False
         while not member.eof:
+            if not fed and (not piece or getattr(member, "needs_input", True)):
+                fed = view[at : at + size]
+                at, size = at + len(fed), min(2 * size, _FED_AT_MOST)
+                is_last = not fed
             piece = member.decompress(fed, _STEP)
             fed = getattr(member, "unconsumed_tail", b"")
             if piece:
                 yield piece
-            elif not fed and not member.eof:
+            elif is_last and not fed and not member.eof:
                 raise EOFError("it is cut")
-        rest = member.unused_data or b""
-        if len(rest) >= len(data):
+        at -= len(member.unused_data or b"")
+        if at <= start:
             raise EOFError("it goes on with other bytes")
-        data = rest
+    if at < len(view):
+        raise EOFError(f"it has more than {MEMBERS_AT_MOST:,} members")
 
 
-def _frames(data: bytes, limit: int) -> Iterator[bytes]:
-    view, at = memoryview(data), 0
+def _frames(data: bytes, limit: int, grow: Grow) -> Iterator[bytes]:
+    view, at, total, count = memoryview(data), 0, 0, 0
     while at < len(view):
+        count += 1
+        if count > MEMBERS_AT_MOST:
+            raise _broken(f"there are more than {MEMBERS_AT_MOST:,} compressed frames")
         start = at + _CHECKSUM_BYTES
         if start + _FRAME_HEADER.size > len(view):
             raise _broken("a compressed frame is cut")
@@ -105,22 +130,26 @@ def _frames(data: bytes, limit: int) -> Iterator[bytes]:
         body = view[start : start + size]
         if size < _FRAME_HEADER.size or len(body) < size:
             raise _broken("a compressed frame is cut")
-        if whole > limit:
+        total += whole
+        if total > limit:
             raise too_large(limit)
-        if _checksum(bytes(body)) != bytes(view[at:start]):
+        if whole > FRAME_BYTES_AT_MOST:
+            raise _broken(f"a compressed frame has more than {FRAME_BYTES_AT_MOST:,} bytes of data")
+        if _checksum(body) != bytes(view[at:start]):
             raise Fault(40, "CHECKSUM_DOESNT_MATCH", "Checksum of a compressed frame does not match", 400)
-        yield _inside(method, bytes(body[_FRAME_HEADER.size :]), whole)
+        grow(whole)
+        yield _inside(method, body[_FRAME_HEADER.size :], whole)
         at = start + size
 
 
-def _inside(method: int, body: bytes, whole: int) -> bytes:
+def _inside(method: int, body: memoryview, whole: int) -> bytes:
     try:
         if method == _LZ4:
             found = lz4.block.decompress(body, uncompressed_size=whole)
         elif method == _ZSTD:
             found = _zstd().decompress(body, whole + 1)
         elif method == _NONE:
-            found = body
+            found = bytes(body) if len(body) == whole else b""
         else:
             raise Fault(89, "UNKNOWN_COMPRESSION_METHOD", f"Unknown method {method:#x} of a compressed frame", 400)
     except (lz4.block.LZ4BlockError, zstd.ZstdError, EOFError) as error:
@@ -130,7 +159,7 @@ def _inside(method: int, body: bytes, whole: int) -> bytes:
     return bytes(found)
 
 
-def _checksum(body: bytes) -> bytes:
+def _checksum(body: bytes | memoryview) -> bytes:
     number = int(CityHash128(body))
     return struct.pack("<QQ", number >> 64, number & (1 << 64) - 1)
 

@@ -19,13 +19,18 @@ from quiclens_store_server.running import ReceiverGone, Run, RunningRequests
 from quiclens_store_server.spooled import IN_MEMORY_BYTES, SpooledAnswer
 from quiclens_web.front.access import Role, is_owner, visitor_of
 from quiclens_web.front.concurrency import ConcurrencyLimit
-from quiclens_web.front.faults import Fault, Refused
+from quiclens_web.front.faults import Fault, Refused, too_large
 from quiclens_web.front.memory import MemoryBudget, MemoryLease
 from quiclens_web.front.metrics import StoreMetrics
 from quiclens_web.front.settings import ServeSettings
 
 T = TypeVar("T")
 
+_TEXT_COPIES = (
+    4  # of a statement at one time: its body, joined with its parameter, as the engine writes it, and runs it
+)
+_TREE_BYTES_PER_BYTE = 600  # of the tree by which a statement is judged, for each byte of its text, measured
+_LARGEST_TREE_BYTES = 64 << 20  # since the engine takes 50,000 nodes
 _AT_ONCE_BYTES = 1 << 20  # an answer up to this size is sent whole, with its length
 _TRIES = 3  # of a statement that finds rows in every other moment; what it says in the last one is told
 _TOO_MANY_ROWS = 396  # TOO_MANY_ROWS_OR_BYTES
@@ -98,15 +103,19 @@ class Interface:
             given += await bodies.form(request, self._limits, lease)
         asked = protocol.read(given, request.headers)
         sender.headers["X-ClickHouse-Query-Id"] = asked.query_id
-        body = b"" if is_form else await bodies.received(request, self._limits, lease)
+        most = min(self._limits.text_bytes, self._limits.upload_bytes)
+        body = b"" if is_form else await bodies.received(request, most, self._limits.stall_seconds, lease)
         self._metrics.bytes_received.inc(len(body))
         protocol.refuse_settings(asked.settings)
         encoding = request.headers.get("content-encoding", "")
-        body = await bodies.plain(body, encoding, asked.is_framed_in, self._limits, lease)
+        body = await bodies.plain(body, encoding, asked.is_framed_in, most, lease)
         if not asked.query and not body and request.method in ("GET", "HEAD"):
             await sender.whole(b"Ok.\n")
             return
         sql = b"\n".join(part for part in (asked.query.encode(), body) if part)
+        if len(sql) > most:
+            raise too_large(most)
+        lease.grow(len(sql) * _TEXT_COPIES if sql.isascii() else len(sql) * (_TEXT_COPIES + 3))
         gone = asyncio.create_task(_gone(request))
         try:
             with self._parts.running.one(asked.query_id, role) as run:
@@ -139,7 +148,9 @@ class Interface:
                 return handle, parts.judge.verdict(handle, text, asked.default_format)
 
             # Judging waits for nobody, so that a query can be killed while all the others that may run do.
-            handle, verdict = await asyncio.to_thread(judged)
+            with parts.budget.lease() as tree:
+                tree.grow(min(len(sql) * _TREE_BYTES_PER_BYTE, _LARGEST_TREE_BYTES))
+                handle, verdict = await asyncio.to_thread(judged)
             self._metrics.queries.inc()
             if verdict.kills:
                 await sender.whole((await parts.running.kill(verdict.kills, run.role)).encode())

@@ -24,6 +24,7 @@ from quiclens_web.front.concurrency import ConcurrencyLimit
 from quiclens_web.front.faults import Fault
 from quiclens_web.front.memory import MemoryBudget
 from quiclens_web.front.metrics import StoreMetrics
+from quiclens_web.front.parameters import refuse_unknown
 from quiclens_web.front.settings import ServeSettings
 
 _ARGUMENTS_BYTES = 65_536
@@ -59,15 +60,17 @@ class StoreRoutes:
         """One complete Arrow IPC stream into a table of the catalogue; answered when it is stored."""
         try:
             self._check(request, Role.WRITER, Role.UPLOADER)
+            refuse_unknown(request.query_params, ("rows",))
             if request.headers.get("content-type", "") != ROWS_TYPE:
                 raise Fault(36, "BAD_ARGUMENTS", f"rows are sent as Content-Type: {ROWS_TYPE}", 415)
             rows = _number(request.query_params.get("rows", ""))
             table = request.path_params["table"]
             with self._budget.lease() as lease:
-                body = await bodies.received(request, self._limits, lease)
+                most = self._limits.upload_bytes
+                body = await bodies.received(request, most, self._limits.stall_seconds, lease)
                 self._metrics.bytes_received.inc(len(body))
                 encoding = request.headers.get("content-encoding", "")
-                body = await bodies.plain(body, encoding, False, self._limits, lease)
+                body = await bodies.plain(body, encoding, False, most, lease)
                 async with self._inserts.one():
                     # It runs to its end even when the client goes away: it is then simply not acknowledged.
                     erased = await self._inserts.run(lambda: self._holder.insert(table, body, rows))
@@ -83,13 +86,15 @@ class StoreRoutes:
         """Run an operation to its end; arguments are a JSON object."""
         try:
             self._check(request, Role.WRITER)
+            refuse_unknown(request.query_params, ())
             try:
                 operation = StoreOperation(request.path_params["name"])
             except ValueError:
                 there_are = ", ".join(each.value for each in StoreOperation)
                 raise Fault(36, "BAD_ARGUMENTS", f"there is no such operation; there are {there_are}", 404) from None
             with self._budget.lease() as lease:
-                arguments = _object(await bodies.received(request, self._limits, lease))
+                stall_seconds = self._limits.stall_seconds
+                arguments = _object(await bodies.received(request, _ARGUMENTS_BYTES, stall_seconds, lease))
             return Response(
                 await asyncio.to_thread(self._holder.operate, operation, arguments), media_type="application/json"
             )
@@ -111,9 +116,9 @@ def _number(text: str) -> int:
 
 
 def _object(body: bytes) -> dict[str, object]:
-    found = foreign.json_object(body or b"{}") if len(body) <= _ARGUMENTS_BYTES else None
+    found = foreign.json_object(body or b"{}")
     if found is None:
-        raise Fault(36, "BAD_ARGUMENTS", f"arguments are one JSON object of at most {_ARGUMENTS_BYTES:,} bytes", 422)
+        raise Fault(36, "BAD_ARGUMENTS", "arguments are one JSON object", 422)
     return found
 
 

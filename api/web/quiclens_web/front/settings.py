@@ -20,6 +20,7 @@ class StatementLimits:
     result_bytes: int = 4 * GB
     spill_bytes: int = 20 * GB  # of one statement's sorts and groups on disk
     upload_bytes: int = 512 * MB  # of one body, decompressed
+    text_bytes: int = 1 << 20  # of a statement, decompressed; the engine itself takes 256 KiB
     held_bytes: int = 1 * GB  # of all bodies, forms and answers held at one time
     queries_at_once: int = 4
     whole_at_once: int = 2  # of those, answers in formats that are written once all rows are known
