@@ -233,6 +233,24 @@ def test_every_attempt_is_in_the_audit_log_by_the_tokens_name(store_url: str) ->
     assert not any("hunter2" in line or "nope" in line for line in told)
 
 
+def test_what_a_stranger_writes_is_cut_in_the_audit_log_and_said_to_be(store_url: str) -> None:
+    told: list[str] = []
+    proxied = Access(TOKENS, False, user_header="x-user", proxies=(network("127.0.0.0/8"),))
+    many = "x" * 30_000
+    with client(store_url, access=proxied, tell=told.append) as web:
+        web.request("BREW" * 1_000, f"/{many}", params={"a": many[:20_000], "b": "1"})
+        web.get("/login", params={"token": many})
+        web.get("/api/v1/requests", headers={"x-user": many, "x-forwarded-for": f"fe80::1%{many}"})
+        web.get("/api/v1/requests", headers={"host": many, "origin": many, "user-agent": many, "cookie": f"a={many}"})
+        web.get("/requests?where=carrier=acme", headers={"x-user": "ada"})
+    assert max(len(line) for line in told) < 10_000
+    first, second, third, fourth, last = (json.loads(line) for line in told)
+    assert first["cut"] == ["method", "path", "query"] and first["path"].startswith("/xxx")
+    assert second["cut"] == [] and second["query"] == "token=%2A%2A%2A", "masked before it is cut"
+    assert third["cut"] == ["address"] and third["address"].startswith("fe80::1%xxx")
+    assert fourth["refused"] == "not_let_in" and last["cut"] == [] and last["who"] == "ada"
+
+
 def test_the_places_to_sign_in_and_out_are_in_the_audit_log_too(store_url: str) -> None:
     told: list[str] = []
     with client(store_url, access=LOCKED, tell=told.append) as web:

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
 from starlette.requests import Request
@@ -22,7 +21,8 @@ from quiclens_web.front.problems import Answers, Stopped, request_id, wants_page
 _SIGNING = ("/login", "/logout")  # open to everybody, and told to the audit log as all that is not
 _PUBLIC = ("/api/openapi.json", "/causes.css")
 _PUBLIC_FOLDERS = ("/static/", "/vendor/")
-_LONGEST_QUERY = 4_000
+_LONGEST = {"who": 200, "address": 100, "method": 50, "path": 4_000, "query": 4_000}
+"""Characters of what a stranger may write into a line of the audit log."""
 _SECRETS = ("password", "token", "key")
 
 
@@ -86,16 +86,20 @@ class Door:
         if refused:
             self._metrics.refused.labels(refused).inc()
         request.scope["state"]["is_noted"] = True
-        line: dict[str, Any] = {
-            "at": datetime.now(UTC),
-            "id": request_id(request.scope),
+        written = {
             "who": visitor.name if visitor else "",
-            "role": visitor.role.value if visitor else "",
             "address": visitor.address if visitor else address_of(request, self._keeper.access.proxies),
             "method": request.scope["method"],
             "path": request.scope["path"],
             "query": _without_secrets(request.scope["query_string"].decode("latin-1")),
+        }
+        line = {
+            "at": datetime.now(UTC),
+            "id": request_id(request.scope),
+            "role": visitor.role.value if visitor else "",
+            **{name: text[: _LONGEST[name]] for name, text in written.items()},
             "refused": refused,
+            "cut": [name for name, text in written.items() if len(text) > _LONGEST[name]],
         }
         self._tell(document_text(line))
 
@@ -153,8 +157,6 @@ def _is_public(path: str) -> bool:
 
 def _without_secrets(query: str) -> str:
     if not any(word in query.lower() for word in _SECRETS):
-        return query[:_LONGEST_QUERY]
+        return query
     given = parse_qsl(query, keep_blank_values=True)
-    return urlencode([(n, "***" if any(word in n.lower() for word in _SECRETS) else v) for n, v in given])[
-        :_LONGEST_QUERY
-    ]
+    return urlencode([(n, "***" if any(word in n.lower() for word in _SECRETS) else v) for n, v in given])

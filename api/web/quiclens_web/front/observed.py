@@ -13,6 +13,7 @@ from quiclens_web.front.problems import Answers, request_id
 log = logging.getLogger("quiclens.serve")
 
 _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+_LONGEST_METHOD = 50  # in the log
 _CUT = "cut"  # begun, and ended before its end: the client sees that the connection is closed
 _GONE = "gone"  # the client went away before it was answered
 
@@ -61,7 +62,7 @@ class Observed:
         except Exception as error:
             route = route_of(inner)
             self._metrics.unexpected.labels(route).inc()
-            log.error("%s %s failed, id %s: %r", method, route, name, error, exc_info=error)
+            log.error("%s %s failed, id %s: %r", method[:_LONGEST_METHOD], route, name, error, exc_info=error)
             if not status:
                 await self._answers.unexpected(inner)(inner, receive, told)
         finally:
