@@ -11,7 +11,7 @@ from serve_process import Served
 
 from quiclens_store_server.app import create_app
 from quiclens_store_server.codecs import FRAME_BYTES_AT_MOST, MEMBERS_AT_MOST, framer
-from quiclens_web.api.settings import QuestionLimits
+from quiclens_web.api.settings import QuestionLimits, UploadLimits
 from quiclens_web.front.door import RequestLimits
 from quiclens_web.front.settings import ServeSettings, StatementLimits
 
@@ -81,6 +81,7 @@ def test_the_readme_tells_the_limits_that_there_are() -> None:
     text = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
     of, asked, door = StatementLimits(), QuestionLimits(), RequestLimits()
     mb, mib = 1_000_000, 1 << 20
+    uploads, numbers = UploadLimits(), ("No", "One", "Two", "Three")
     told = (
         f"{of.queries_at_once} queries and {of.inserts_at_once} inserts run at a time",
         f"finds no place in {of.wait_seconds:.0f} seconds",
@@ -97,6 +98,11 @@ def test_the_readme_tells_the_limits_that_there_are() -> None:
         f"{FRAME_BYTES_AT_MOST // mib} MiB of data",
         f"{of.held_bytes // 1000 // mb} GB or twice the largest body",
         f"{asked.answer_bytes // mb} MB of rows, and {asked.seconds:.0f} s",
+        f"{numbers[uploads.at_once]} uploads are read at a time",
+        f"{numbers[uploads.of_one].lower()} of one visitor",
+        f"finds no place in {uploads.wait_seconds:.0f} seconds gets 503",
+        f"more than {uploads.files_bytes // 1000 // mb} GB on disk",
+        f"A file has {asked.upload_bytes // mb} MB at most",
         f"takes no byte for {of.stall_seconds:.0f} s",
         f"has {of.connections.head_seconds:.0f} s for the head",
         f"at {of.connections.body_bytes_a_second} bytes a second at least",

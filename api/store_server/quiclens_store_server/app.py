@@ -73,8 +73,10 @@ def create_app(
             yield
         finally:
             await asyncio.to_thread(holder.close)
-            for each in (parts.queries, parts.owners_queries, parts.whole, inserts, web.state.questions, health):
+            for each in (parts.queries, parts.owners_queries, parts.whole, inserts):
                 each.close()
+            for part in (web.state.questions, web.state.uploads, health):
+                part.close()
             engine.close()
 
     routes = [

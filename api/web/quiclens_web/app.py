@@ -43,7 +43,7 @@ def create_pages(store: Store, settings: ServeSettings) -> Front:
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         yield
-        for each in (web.state.questions, health):
+        for each in (web.state.questions, web.state.uploads, health):
             each.close()
 
     routes = [*Probes(settings.instance, health, front, answers).routes(), Mount("/", web)]

@@ -11,6 +11,7 @@ from fastapi import Request
 from fastapi.exceptions import RequestValidationError
 from quiclens_schema.store import Store, StoreError
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
@@ -41,7 +42,7 @@ _FAILURES = {
     422: "A parameter cannot be used, or the question needs too much.",
     429: "Too many questions at once, or too many wrong tokens.",
     500: "An unexpected error, which the log has under `instance`.",
-    503: "The store does not answer, or too many bytes are held at once.",
+    503: "The store does not answer, or too many bytes are held, or too many uploads are read, at once.",
     504: "The question took too long.",
 }
 FAILURES: dict[int | str, dict[str, Any]] = {
@@ -115,7 +116,7 @@ class QuestionRunner:
 
     async def _run(self, question: Callable[[Store], T], lease: MemoryLease) -> T:
         questions = self._questions
-        gone = asyncio.create_task(_gone(self._request))
+        gone = asyncio.create_task(client_gone(self._request))
         try:
             async with questions.limit.one():
                 lease.grow(self.settings.limits.answer_bytes)  # what its rows may take, before their text is known
@@ -164,7 +165,7 @@ def _is_known(etag: str, headers: list[str]) -> bool:
     return "*" in tags or etag.removeprefix("W/") in tags
 
 
-async def _gone(request: Request) -> None:
+async def client_gone(request: Request) -> None:
     """Ends when the client is gone; what came of a body was read before."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
@@ -260,6 +261,7 @@ HANDLERS: Mapping[type[Exception], Callable[[Request, Exception], Response]] = {
     RequestValidationError: answer_invalid,
     HTTPException: answer_http,
     Gone: answer_gone,
+    ClientDisconnect: answer_gone,
     Exception: answer_unexpected,
 }
 """How every failure is answered. An app with these has `answers` and `parameters` in its state."""

@@ -20,6 +20,7 @@ from quiclens_web.api import (
 )
 from quiclens_web.api.settings import ApiSettings
 from quiclens_web.api.strict import parameters_of
+from quiclens_web.api.uploads import Uploads
 from quiclens_web.front import foreign
 from quiclens_web.front.memory import MemoryBudget
 from quiclens_web.front.metrics import FrontMetrics
@@ -65,9 +66,9 @@ def create_app(
         openapi_url="/api/openapi.json",
         generate_unique_id_function=lambda route: route.name,
     )
-    app.state.questions = answering.Questions(
-        settings, metrics or FrontMetrics(), budget or MemoryBudget(settings.limits.held_bytes)
-    )
+    metrics = metrics or FrontMetrics()
+    app.state.questions = answering.Questions(settings, metrics, budget or MemoryBudget(settings.limits.held_bytes))
+    app.state.uploads = Uploads(settings.uploads, metrics)
     app.state.answers = answers or Answers()
     app.state.parameters = frozenset[str]().union(
         *(parameters_of(each) for part in _PARTS for each in part.router.routes if isinstance(each, APIRoute))

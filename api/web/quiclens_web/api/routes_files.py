@@ -2,14 +2,14 @@
 
 import os
 import re
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path as FilePath
 from tempfile import NamedTemporaryFile, TemporaryDirectory
 from typing import IO, Annotated
 from urllib.parse import quote
 
 from fastapi import APIRouter, Depends, Path, Query, Request
-from quiclens_ingest.load import LoadError, load
+from quiclens_ingest.load import LoadError, command
 from quiclens_schema.store import Store
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
@@ -21,6 +21,7 @@ from quiclens_questions.export import ExportRequest, chosen, export
 from quiclens_questions.failure import CannotRun, usage
 from quiclens_web.api.answering import NotFound, QuestionRunner, asking
 from quiclens_web.api.strict import StrictRoute
+from quiclens_web.api.uploads import Upload, Uploads
 from quiclens_web.front.access import Role, visitor_of
 from quiclens_web.front.problems import Stopped
 
@@ -105,16 +106,18 @@ async def uploaded(
     """The body is one file: qlog in any dialect, QUIC_TRACE or line v1; plain, gzip or zstd. It is streamed to disk and
     read as `quiclens load --redact` reads it, unless `serve` was told to keep uploads as they are. The document is that
     of `load`, with the connections found; 422 when no event was found in it."""
-    role = visitor_of(request).role
-    if role is Role.READER:
+    visitor = visitor_of(request)
+    if visitor.role is Role.READER:
         raise Stopped("not_let_in", "a reader may not load", "use the token of a writer or of an uploader")
-    with TemporaryDirectory(prefix="quiclens-upload-") as folder:
-        path = FilePath(folder) / (_plain(name) or "upload")
-        await _received(request.stream(), path, app.settings.limits.upload_bytes)
-        return await _loaded(app, path, role)
+    uploads: Uploads = request.app.state.uploads
+    async with uploads.of((visitor.name, visitor.address)) as upload:
+        with TemporaryDirectory(prefix="quiclens-upload-") as folder:
+            path = FilePath(folder) / (_plain(name) or "upload")
+            await _received(request.stream(), path, app.settings.limits.upload_bytes, upload.hold)
+            return await _loaded(app, request, upload, path, visitor.role)
 
 
-async def _received(stream: AsyncIterator[bytes], path: FilePath, most: int) -> None:
+async def _received(stream: AsyncIterator[bytes], path: FilePath, most: int, hold: Callable[[int], None]) -> None:
     size = 0
     with path.open("wb") as file:
         async for piece in stream:
@@ -122,23 +125,17 @@ async def _received(stream: AsyncIterator[bytes], path: FilePath, most: int) -> 
             if size > most:
                 hint = "quiclens load reads files of any size"
                 raise Stopped("too_large", f"the file is larger than {most:,} bytes", hint)
+            hold(len(piece))
             await run_in_threadpool(file.write, piece)
     if size == 0:
         raise usage("the body is empty", "send the file itself: curl --data-binary @FILE")
 
 
-async def _loaded(app: QuestionRunner, path: FilePath, role: Role) -> Response:
+async def _loaded(app: QuestionRunner, request: Request, upload: Upload, path: FilePath, role: Role) -> Response:
     try:
         with client_secret(app.settings.store) as secret:
-            summary = await run_in_threadpool(
-                load,
-                app.settings.store,
-                [path],
-                [],
-                collector=collector.find(),
-                client_secret=secret,
-                redact=app.settings.redacts_uploads,
-            )
+            words = command(collector.find(), [path], [], None, secret, redact=app.settings.redacts_uploads)
+            summary = await upload.load(request, app.settings.store, words)
     except LoadError as error:
         raise CannotRun("load_failed", str(error), "quiclens check FILE says what is wrong with it") from error
     document = summary.document()

@@ -33,6 +33,22 @@ class QuestionLimits:
 
 
 @dataclass(frozen=True, slots=True)
+class UploadLimits:
+    """Bounds of uploads: of collectors that run, and of files that wait on disk to be read, or still come."""
+
+    at_once: int = 3
+    of_one: int = 2  # visitor from one address
+    wait_seconds: float = 10  # for a place, of this visitor and then of all, then 503
+    retry_after_seconds: int = 10
+    files_bytes: int = 1 * GB  # of all files at one time
+
+    @property
+    def files_bytes_of_one(self) -> int:
+        """Of the files of one visitor: two of the largest."""
+        return self.files_bytes // 2
+
+
+@dataclass(frozen=True, slots=True)
 class ApiSettings:
     """All that `create_app` needs."""
 
@@ -41,3 +57,4 @@ class ApiSettings:
     expected: tuple[str, ...] = ()  # servers that must send, heard of or not
     redacts_uploads: bool = True  # no client address, header value, payload byte or user name of them is kept
     limits: QuestionLimits = field(default_factory=QuestionLimits)
+    uploads: UploadLimits = field(default_factory=UploadLimits)

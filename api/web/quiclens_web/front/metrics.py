@@ -46,6 +46,9 @@ class FrontMetrics:
             "quiclens_serve_held_bytes", "Bytes that requests hold: bodies, forms and answers", registry=self.registry
         )
         self.questions_given_up = counter("questions_given_up", "Questions stopped because their client went away")
+        self.uploads_given_up = counter(
+            "uploads_given_up", "Collectors ended because the client of an upload went away"
+        )
 
     def text(self) -> bytes:
         """Everything in Prometheus' text format."""

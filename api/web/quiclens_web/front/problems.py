@@ -60,6 +60,7 @@ KINDS: Mapping[str, ProblemKind] = {
     "busy": ProblemKind(429, "Too many requests at once."),
     "internal": ProblemKind(500, "An unexpected error."),
     "no_memory": ProblemKind(503, "Too many bytes are held at once."),
+    "too_many_uploads": ProblemKind(503, "Too many uploads are read at once."),
     "unwell": ProblemKind(503, "This process cannot do its work."),
     "store_failed": ProblemKind(503, "The store cannot answer."),
     "too_slow": ProblemKind(504, "The question took too long."),
