@@ -9,7 +9,7 @@ from quiclens_schema import store as stores
 from web_client import app_of, client
 
 from quiclens_web.api.settings import QuestionLimits
-from quiclens_web.front.access import Access, Role, Token, network
+from quiclens_web.front.access import Access, Doorkeeper, Role, Token, network
 from quiclens_web.front.door import RequestLimits
 
 
@@ -231,6 +231,24 @@ def test_every_attempt_is_in_the_audit_log_by_the_tokens_name(store_url: str) ->
     ]
     assert lines[0]["query"] == "limit=3" and lines[0]["id"] and lines[0]["address"] == "127.0.0.1"
     assert not any("hunter2" in line or "nope" in line for line in told)
+
+
+def test_an_error_of_the_door_itself_lets_nobody_in_and_is_in_the_audit_log(
+    store_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError("of a test")
+
+    told: list[str] = []
+    with client(store_url, access=LOCKED, tell=told.append) as web:
+        monkeypatch.setattr(Doorkeeper, "check_origin", broken)
+        assert web.get("/api/v1/requests", headers=bearer("read")).status_code == 500
+        assert web.get("/static/dom.js").status_code == 500
+    lines = [json.loads(line) for line in told]
+    assert [(each["path"], each["refused"]) for each in lines] == [
+        ("/api/v1/requests", "internal"),
+        ("/static/dom.js", "internal"),
+    ]
 
 
 def test_what_a_stranger_writes_is_cut_in_the_audit_log_and_said_to_be(store_url: str) -> None:

@@ -74,6 +74,10 @@ class Door:
             self.note(request, None, refused=stopped.code)
             await self._refuse(scope, receive, send, stopped)
             return
+        except Exception:  # an error of ours: nobody was let in, and that somebody tried is known
+            if "is_noted" not in scope["state"]:
+                self.note(request, None, refused="internal")
+            raise
         scope["state"]["visitor"] = visitor
         await self._bounded(visitor, request, scope, receive, send)
 
