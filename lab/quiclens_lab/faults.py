@@ -15,6 +15,7 @@ import traceback
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -95,7 +96,9 @@ def faults(
                     elsewhere.add(outcomes[-1])
                 progress(len(outcomes), len(schedules))
         except KeyboardInterrupt:
-            pool.shutdown(cancel_futures=True)  # those that run end what they started
+            pool.shutdown(wait=False, cancel_futures=True)
+            for running in multiprocessing.active_children():
+                running.terminate()  # it ends what it started
             raise
     outcomes.sort(key=lambda each: each.schedule.number)
     judgement = Judgement("faults", {"code": code, **added(outcomes)})
@@ -158,13 +161,25 @@ def apart(schedule: Schedule, keep: Path) -> Outcome:
 
 
 def _tell(sender: Connection, schedule: Schedule, keep: Path) -> None:
-    sender.send(in_its_folder(schedule, keep))
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with suppress(KeyboardInterrupt):
+        sender.send(in_its_folder(schedule, keep))
 
 
 def in_its_folder(schedule: Schedule, keep: Path) -> Outcome:
-    """One schedule. What a failed one leaves behind is kept below `keep`."""
+    """One schedule. What a failed one leaves behind is kept below `keep`; of one that is interrupted nothing is."""
     logging.getLogger("clickhouse_connect").setLevel(logging.CRITICAL)  # a store that is away is what we wait for
     folder = Path(tempfile.mkdtemp(prefix=f"quiclens-faults-{schedule.number}-"))
+    try:
+        outcome = _in_a_live_system(schedule, folder)
+        if not outcome.is_whole:
+            outcome = replace(outcome, folder=str(_kept(folder, keep, outcome)))
+        return outcome
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _in_a_live_system(schedule: Schedule, folder: Path) -> Outcome:
     began = time.monotonic()
     try:
         live = faults_live.start(folder, schedule.idle_s, schedule.when_full, schedule.is_disk_small)
@@ -172,17 +187,13 @@ def in_its_folder(schedule: Schedule, keep: Path) -> Outcome:
         found = run(schedule, live)
         seconds = round(time.monotonic() - began, 1)
         wrong = json.loads(json.dumps(found.wrong, default=str))
-        outcome = Outcome(schedule, seconds, phases_s | found.phases_s, found.rows, wrong)
+        return Outcome(schedule, seconds, phases_s | found.phases_s, found.rows, wrong)
     except Exception:  # the others go on; this one did not pass
-        outcome = Outcome(schedule, round(time.monotonic() - began, 1), error=traceback.format_exc())
+        return Outcome(schedule, round(time.monotonic() - began, 1), error=traceback.format_exc())
     finally:
         system.down(folder)
         for mounted in ("collector/spool", "traffic"):  # what stood in the latter is in traffic.img
             faults_live.unmount(folder / mounted)
-    if not outcome.is_whole:
-        outcome = replace(outcome, folder=str(_kept(folder, keep, outcome)))
-    shutil.rmtree(folder, ignore_errors=True)
-    return outcome
 
 
 def _kept(folder: Path, keep: Path, outcome: Outcome) -> Path:

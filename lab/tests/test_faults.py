@@ -2,10 +2,15 @@
 
 import gzip
 import json
+import os
 import random
+import signal
+import subprocess
+import sys
+import tempfile
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +20,7 @@ from quiclens_ingest.broker import BrokerMissing
 
 from quiclens_lab.faults import Outcome, added, faults, judge, known_outcomes, schedules_of
 from quiclens_lab.faults_compare import Content, RowDifference, Rows, differences, is_end_unseen
+from quiclens_lab.faults_live import until
 from quiclens_lab.faults_run import damage_told, records_in
 from quiclens_lab.faults_schedule import KINDS, OWN_LOGS, draw_schedule
 from quiclens_lab.faults_spool import is_from_before
@@ -220,19 +226,52 @@ def test_outcomes_of_two_machines_are_put_together(tmp_path: Path) -> None:
     assert len(list(elsewhere.read())) == 2
 
 
-@pytest.mark.kafka
-def test_schedules_lose_double_and_change_nothing(tmp_path: Path) -> None:
-    """Two short ones; `make faults` strikes for longer."""
+@pytest.fixture
+def live_system() -> None:
     if not collector_binary().is_file():
         pytest.skip("no quiclens-collector: cargo build --release")
     try:
         broker.fetch_jars()
     except BrokerMissing as missing:
         pytest.skip(f"no broker: {missing}")
+
+
+@pytest.mark.kafka
+def test_schedules_lose_double_and_change_nothing(live_system: None, tmp_path: Path) -> None:
+    """Two short ones; `make faults` strikes for longer."""
     schedules = schedules_of(2, 1, [0, 12])
     document = faults(schedules, jobs=2, is_kept=False, progress=lambda done, total: None, folder=tmp_path)
     assert document["passes"] and document["whole"] == 2, json.dumps(document["broken"], indent=1, default=str)
     assert document["rows"]["events"] > 0
+
+
+@pytest.mark.kafka
+def test_a_run_that_is_told_to_end_ends_all_that_it_started(live_system: None) -> None:
+    words = [sys.executable, "-m", "quiclens_lab", "faults", "--schedules", "1", "--jobs", "1"]
+    with tempfile.TemporaryDirectory() as scratch:  # a socket's path may be 107 bytes long
+        environment = {**os.environ, "TMPDIR": scratch}
+        with subprocess.Popen(words, env=environment, stdout=subprocess.DEVNULL) as running:
+            try:
+                until(lambda: _collects(scratch) or running.poll() is not None, 300, "no collector began")
+                assert running.poll() is None
+            finally:
+                running.send_signal(signal.SIGTERM)
+            assert running.wait(300) != 0
+        assert not _programs_with(scratch)
+        assert not [path.name for path in Path(scratch).iterdir() if path.name.startswith("quiclens-faults-")]
+
+
+def _collects(folder: str) -> bool:
+    return any("quiclens-collector" in line for line in _programs_with(folder))
+
+
+def _programs_with(folder: str) -> list[str]:
+    """Command lines that name the folder."""
+    lines = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            lines.append(path.read_bytes().replace(b"\0", b" ").decode(errors="replace"))
+    return [line for line in lines if folder in line]
 
 
 def test_what_a_collector_says_of_damaged_checkpoints_is_counted() -> None:
