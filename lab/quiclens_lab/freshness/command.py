@@ -19,6 +19,7 @@ from typing import Any
 from quiclens_lab import progress, system
 from quiclens_lab.errors import LabError
 from quiclens_lab.freshness import processor
+from quiclens_lab.freshness.a_million import a_million
 from quiclens_lab.freshness.ladder import Series, Step, climb, step
 from quiclens_lab.freshness.latency import latency
 from quiclens_lab.freshness.templates import keep, templates
@@ -109,6 +110,7 @@ def _steady(folder: Path, url: str, rate: int, seconds: float) -> dict[str, Any]
         "bar_s": BAR_S,
         "cores": {name: round(each / seconds, 3) for name, each in used.items()},
         "cpu_s_per_million": dict(measured.cpu_s),
+        "a_million_events": a_million(folder / "live" / "broker", url, watch.stored[-1][1]),
         "resident_mib": {name: processor.resident_mib(pid) for name, pid in pids.items()},
         "load_average": meter.load_average,
     }

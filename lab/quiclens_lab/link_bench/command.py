@@ -144,6 +144,7 @@ def _steady(store: Store, seconds: int, rate: int, judgement: Judgement) -> dict
         is_over.set()
 
     linker.lead(True)
+    cpu_before = time.process_time()
     writer = threading.Thread(target=write)
     writer.start()
     until = time.monotonic() + seconds + _PATIENCE_S
@@ -161,6 +162,7 @@ def _steady(store: Store, seconds: int, rate: int, judgement: Judgement) -> dict
             next_told += 30
             say(f"link-bench: {len(fresh)} s linked, last after {fresh[-1] if fresh else 0:.1f} s, {peak:.0f} MiB")
     writer.join()
+    cpu_s = time.process_time() - cpu_before
     linker.close()
     fresh.sort()
     p99 = fresh[int(len(fresh) * 0.99)] if fresh else float("inf")
@@ -172,6 +174,7 @@ def _steady(store: Store, seconds: int, rate: int, judgement: Judgement) -> dict
     return {
         "fresh_s": {"p50": round(median(fresh), 2), "p99": round(p99, 2), "max": round(fresh[-1], 2)} if fresh else {},
         "never_linked": never,
+        "cpu_s_per_million": round(cpu_s * 1e6 / (seconds * rate), 1),
         "at_rest_mib": round(at_rest),
         "peak_mib": round(peak),
     }
