@@ -24,6 +24,7 @@ from urllib.parse import quote, unquote_plus
 from quiclens_schema.served import ROWS_PATH
 from quiclens_web.front.faults import SERVER_ERRORS
 
+from quiclens_lab import hostile_words
 from quiclens_lab.errors import CannotTryError, LabError
 from quiclens_lab.judgement import Judgement
 from quiclens_lab.kept import RunLines
@@ -35,8 +36,9 @@ MADE = LAB.parent / ".made" / "schema-cases"
 CASES = 100_000
 CHUNK = 50
 ROLES = ("nobody", "reader", "writer", "uploader")
-# As the document says, as it does not, and as it says with the planted file's path in all that may have it.
-MODES = ("positive", "negative", "file")
+# As the document says, as it does not, as it says with the planted file's path in all that may have it, and with what
+# strangers say (`hostile_words.py`).
+MODES = ("positive", "negative", "file", "hostile")
 _TRACE = LAB.parent / "schema" / "vectors" / "quiche_0_30_server" / "input.sqlog"
 _MAY_BE_503 = ("no_memory", "no_collector", "store_busy", "store_failed", "unwell")
 _PUBLIC = (
@@ -89,7 +91,10 @@ def schema_cases(
 ) -> Row:
     """Ask at least so many cases, those of an earlier run on the same code, whose lines are in `folder`, among them."""
     judgement = Judgement("schema-cases")
-    code = code_of(LAB.parent, (*CODE, *(f"lab/quiclens_lab/{name}.py" for name in ("schema_cases", "undescribed"))))
+    code = code_of(
+        LAB.parent,
+        (*CODE, *(f"lab/quiclens_lab/{name}.py" for name in ("schema_cases", "undescribed", "hostile_words"))),
+    )
     kept = RunLines(folder, f"{code}.jsonl", Chunk)
     done = list(kept.read())
     known = {each.key for each in done}
@@ -237,11 +242,14 @@ class _Asking:
         )
         def ask(case: Any) -> None:
             nonlocal of_the_file
+            headers: dict[str, str] = {}
             if mode == "positive" and answers.total() % 2:
                 self._of_what_is_there(case)
             elif mode == "file":
                 self._of_the_file(case, kind, number * cases + answers.total())
-            status, asked, why = self._one(role, kind, case)
+            elif mode == "hostile":
+                headers = hostile_words.say(case, number * cases + answers.total())
+            status, asked, why = self._one(role, kind, case, headers)
             of_the_file += self._planted.is_named(asked)
             answers[str(status)] += 1
             if why:
@@ -252,12 +260,14 @@ class _Asking:
             ask()
         return Chunk(number, role, label, mode, answers.total(), of_the_file, dict(answers), failures)
 
-    def _one(self, role: str, kind: str, case: Any) -> tuple[int, str, str]:
+    def _one(self, role: str, kind: str, case: Any, hostile: dict[str, str]) -> tuple[int, str, str]:
         """The status of an answer, what was asked, and what is wrong with the answer."""
         headers = {"authorization": f"Bearer {self._tokens[role]}"} if role in self._tokens else {}
+        headers |= hostile
         # What a browser does not ask for at `/` is ClickHouse's interface too.
         is_clickhouse = kind in _OF_CLICKHOUSE or case.operation.path == "/"
-        session = self._guessing if case.operation.path == "/login" else self._session
+        is_guess = case.operation.path == "/login" or "authorization" in hostile
+        session = self._guessing if is_guess else self._session
         answer = case.call(base_url=self._base, session=session, headers=headers, allow_redirects=False)
         asked = unquote_plus(str(answer.request.url))
         body = answer.request.body or ""

@@ -16,6 +16,7 @@ LIMIT = 1 << 20
 NOW = datetime(2026, 11, 20, 10, tzinfo=UTC)
 TABLES = ("events", "streams", "connections", "episodes", "request_lines", "rejects")
 BOUNDARY = b"quiclens"
+CHARSETS = ("", "utf-8", "latin-1", "undefined", "punycode", "unicode_escape", "idna", "hex", "utf-16", "utf-7")
 
 _OURS = ("quiclens_questions", "quiclens_store_server", "quiclens_web", "quiclens_ingest", "quiclens_schema")
 
@@ -63,7 +64,7 @@ def form() -> Callable[[bytes], None]:
     from quiclens_web.front.settings import StatementLimits
     from starlette.requests import Request
 
-    def read(body: bytes, size: int) -> Any:
+    def read(body: bytes, size: int, charset: str) -> Any:
         pieces = [body[at : at + size] for at in range(0, len(body), size)] or [b""]
         messages = [{"type": "http.request", "body": piece, "more_body": True} for piece in pieces]
         left = iter([*messages, {"type": "http.request", "body": b"", "more_body": False}])
@@ -71,7 +72,7 @@ def form() -> Callable[[bytes], None]:
         async def receive() -> Any:
             return next(left)
 
-        kind = b"multipart/form-data; boundary=" + BOUNDARY
+        kind = b"multipart/form-data; boundary=" + BOUNDARY + (f"; charset={charset}".encode() if charset else b"")
         scope = {"type": "http", "method": "POST", "path": "/", "headers": [(b"content-type", kind)]}
         try:
             return asyncio.run(bodies.form(Request(scope, receive), StatementLimits(), MemoryBudget(1 << 30).lease()))
@@ -79,8 +80,10 @@ def form() -> Callable[[bytes], None]:
             return fault.name
 
     def check(data: bytes) -> None:
-        size, body = 1 + (data[0] if data else 0), data[1:]
-        found, whole = read(body, size), read(body, max(len(body), 1))
+        choice, body = (data[0] if data else 0), data[1:]
+        charset = CHARSETS[choice % len(CHARSETS)]
+        size = 1 + choice // len(CHARSETS) * 10
+        found, whole = read(body, size, charset), read(body, max(len(body), 1), charset)
         # A body of which nothing can be read is refused, or has no parameters: the parser sees that late or never.
         is_same = found == whole or not whole or isinstance(found, str)
         assert is_same, f"pieces of {size} bytes give {found}, the whole gives {whole}"

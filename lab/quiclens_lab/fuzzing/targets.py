@@ -46,8 +46,8 @@ TARGETS = (
     FuzzTarget("spool", (), longest=2048),
     FuzzTarget("codecs", ("bodies",), 100_000, 2048, is_python=True),
     FuzzTarget("form", ("forms",), 100_000, 2048, is_python=True),
-    FuzzTarget("protocol", ("requests",), 100_000, 1024, is_python=True),
-    FuzzTarget("where", ("conditions",), 100_000, 256, is_python=True),
+    FuzzTarget("protocol", ("requests",), 100_000, 8192, is_python=True),
+    FuzzTarget("where", ("conditions",), 100_000, 8192, is_python=True),
     FuzzTarget("arrow_message", ("messages",), 100_000, 32_768, is_python=True),
     FuzzTarget("statement", ("statements",), 100_000, 64, is_python=True, short=1000),
 )
