@@ -76,6 +76,7 @@ test: check $(MADE)/client-tools/made $(MADE)/java $(QUICGO) $(QUICGO_SERVER) $(
 
 test-api:
 	$(BIN)/pytest --quiet api/tests
+	$(if $(HAS_CXX),$(BIN)/quiclens-lab fuzz --short >/dev/null,@echo "$(NO_CXX)" >&2)
 
 # A test that never ends is ended: cargo's by the clock, pytest's and go's by their own settings. Cargo must not see
 # make's flags: it would look for make's jobs.
@@ -83,7 +84,6 @@ test-others:
 	MAKEFLAGS= timeout --verbose 3000 cargo test --locked --release --quiet --workspace
 	$(foreach part,$(filter-out api,$(PARTS)),$(call pytest,$(part)))
 	cd lab/quicgo && go vet ./... && go test -count=1 .
-	$(if $(HAS_CXX),$(BIN)/quiclens-lab fuzz --short >/dev/null,@echo "$(NO_CXX)" >&2)
 
 # The whole live system on this machine, in quiclens-live/: a server that writes, collector, Kafka, ingest, store.
 # make up UP="--listen 127.0.0.1:8124" where port 8123 is taken; UP="--dir …" goes to `make down` too.
