@@ -3,6 +3,8 @@
 import logging
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
@@ -14,7 +16,6 @@ from confluent_kafka.admin import (
     AlterConfigOpType,
     ConfigEntry,
     ConfigResource,
-    NewPartitions,
     NewTopic,
     ResourcePatternType,
     ResourceType,
@@ -28,6 +29,7 @@ __all__ = ["Consumer", "KafkaError", "KafkaException", "Message", "Producer", "T
 OnCommit = Callable[[KafkaError | None, list[TopicPartition]], None]
 
 _log = logging.getLogger("quiclens.kafka")
+_SIZE = "max.message.bytes"
 
 
 _COORDINATOR_COMES = (
@@ -92,12 +94,32 @@ def wait_until_ready(brokers: str, seconds: float, more: Mapping[str, str] | Non
                 raise BrokerError(f"no broker answers at {brokers}: {error.args[0].str()}") from error
 
 
+@dataclass(frozen=True, slots=True)
+class TopicDifference:
+    """A setting of a topic that was there, and what this version would give a new one."""
+
+    topic: str
+    setting: str
+    has: str
+    new_has: str
+
+
+@dataclass(frozen=True, slots=True)
+class TopicsMade:
+    """The names of topics that were made, and in what those that were there differ. They stay as they are."""
+
+    made: list[str]
+    differ: list[TopicDifference]
+
+
 def create_topics(
     brokers: str, topics: Iterable[Topic], replicas: int = 1, more: Mapping[str, str] | None = None
-) -> list[str]:
-    """Make the topics that are missing, give all of them their settings; the names of those made.
+) -> TopicsMade:
+    """Make the topics that are missing; BrokerError when the brokers refuse.
 
-    With three replicas or more, a message is acknowledged when two have it. Topics that exist keep their replicas.
+    Partitions, replicas and settings of topics that are there belong to who runs the brokers, but for one: where a
+    topic takes only smaller messages than collectors send, it takes those of this version from now on. With three
+    replicas or more, a message is acknowledged when two have it.
     """
     admin = _admin(brokers, more)
     copies = {"min.insync.replicas": "2"} if replicas > 2 else {}
@@ -108,23 +130,48 @@ def create_topics(
         raise BrokerError(f"no broker answers at {brokers}: {error.args[0].str()}") from error
     missing = [topic for name, topic in wanted.items() if name not in there]
     new = [NewTopic(topic.name, topic.partitions, replicas, config=topic.settings() | copies) for topic in missing]
-    grown = [
-        NewPartitions(name, topic.partitions)
-        for name, topic in wanted.items()
-        if name in there and len(there[name].partitions) < topic.partitions
-    ]
-    old = [_settings(topic) for name, topic in wanted.items() if name in there]
+    made: list[str] = []
+    differ: list[TopicDifference] = []
     try:
-        for futures in (
-            admin.create_topics(new) if new else {},
-            admin.create_partitions(grown) if grown else {},
-            admin.incremental_alter_configs(old) if old else {},
-        ):
-            for future in futures.values():
-                future.result(timeout=30)
+        for name, future in (admin.create_topics(new) if new else {}).items():
+            if _is_made(future):
+                made.append(name)
+        for name, has in _settings(admin, [name for name in wanted if name in there]).items():
+            topic = wanted[name]
+            ours = topic.settings() | {"partitions": str(topic.partitions)}
+            has |= {"partitions": str(len(there[name].partitions))}
+            differ += [TopicDifference(name, each, has[each], ours[each]) for each in ours if has[each] != ours[each]]
+        small = [each for each in differ if each.setting == _SIZE and int(each.has) < int(each.new_has)]
+        for future in (admin.incremental_alter_configs(list(map(_taking, small))) if small else {}).values():
+            future.result(timeout=30)
     except KafkaException as error:
         raise BrokerError(f"the topics cannot be made: {error.args[0].str()}") from error
-    return [topic.name for topic in missing]
+    return TopicsMade(made, [each for each in differ if each not in small])
+
+
+def _is_made(future: Future[None]) -> bool:
+    """Whether this made the topic; false where another process was first, and made it as this one would."""
+    try:
+        future.result(timeout=30)
+    except KafkaException as error:
+        if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
+            raise
+        return False
+    return True
+
+
+def _settings(admin: AdminClient, names: Sequence[str]) -> dict[str, dict[str, str]]:
+    """What brokers say of these topics, by name and setting."""
+    asked = [ConfigResource(ConfigResource.Type.TOPIC, name) for name in names]
+    if not asked:
+        return {}
+    found = {resource.name: future.result(timeout=30) for resource, future in admin.describe_configs(asked).items()}
+    return {name: {setting: entry.value for setting, entry in each.items()} for name, each in found.items()}
+
+
+def _taking(small: TopicDifference) -> ConfigResource:
+    entry = ConfigEntry(small.setting, small.new_has, incremental_operation=AlterConfigOpType.SET)
+    return ConfigResource(ConfigResource.Type.TOPIC, small.topic, incremental_configs=[entry])
 
 
 def allow(brokers: str, allowed: Sequence[Allowed], more: Mapping[str, str] | None = None) -> None:
@@ -185,14 +232,6 @@ def _binding(allowed: Allowed) -> AclBinding:
         operations[allowed.operation],
         AclPermissionType.ALLOW,
     )
-
-
-def _settings(topic: Topic) -> ConfigResource:
-    entries = [
-        ConfigEntry(name, value, incremental_operation=AlterConfigOpType.SET)
-        for name, value in topic.settings().items()
-    ]
-    return ConfigResource(ConfigResource.Type.TOPIC, topic.name, incremental_configs=entries)
 
 
 def _admin(brokers: str, more: Mapping[str, str] | None = None) -> AdminClient:

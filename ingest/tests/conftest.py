@@ -10,13 +10,7 @@ from quiclens_ingest.load import load
 from quiclens_schema import store as stores
 from quiclens_schema.migrate import migrate
 from quiclens_schema.store import Store
-from taking import COLLECTOR, TRACES, Pipe, Rows, collected, content, seqs
-
-
-@dataclass(frozen=True)
-class Broker:
-    data: Path
-    address: str
+from taking import COLLECTOR, TRACES, Broker, Pipe, Rows, collected, content, seqs
 
 
 @dataclass(frozen=True)

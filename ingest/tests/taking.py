@@ -123,6 +123,12 @@ class Pipe:
         return sum(kafka.lag(self.brokers, self.group, list(self._tables.values())).values())
 
 
+@dataclass(frozen=True)
+class Broker:
+    data: Path
+    address: str
+
+
 @dataclass
 class Process:
     """One ingest in a thread."""

@@ -2,11 +2,12 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
 from quiclens_ingest.acls import UnknownProgram, least
-from quiclens_ingest.kafka import BrokerError, create_topics, wait_until_ready
+from quiclens_ingest.kafka import BrokerError, TopicsMade, create_topics, wait_until_ready
 from quiclens_ingest.kafka import allow as permit
 from quiclens_ingest.link import link
 from quiclens_schema import migrate as migrations
@@ -42,7 +43,8 @@ def migrate(
 ) -> int:
     """Bring the store's tables to this version; `load` and `ingest` do it by themselves.
 
-    With --brokers or --config also the topics: missing ones are made, all get the retention and sizes of this version.
+    With --brokers or --config also the topics: missing ones are made. Those that are there keep their partitions and
+    settings, which are told where a new topic would have others.
     With --allow, as a user who may, Kafka's ACLs too. Links every hour again where something changed. Nothing happens
     the second time, and nothing is ever dropped.
 
@@ -65,13 +67,17 @@ def migrate(
     document: dict[str, Any] = {"store": shown, "applied": list(applied)}
     lines = [f"{shown}: {', '.join(applied) if applied else 'up to date'}"]
     if made is not None:
-        document["topics"] = made
-        lines.append(f"topics: {', '.join(made) if made else 'up to date'}")
+        document["topics"] = made.made
+        document["topics_differ"] = [asdict(each) for each in made.differ]
+        lines.append(f"topics: {', '.join(made.made) if made.made else 'up to date'}")
+        lines += [
+            f"{each.topic}: {each.setting} stays {each.has}; a new topic has {each.new_has}" for each in made.differ
+        ]
     answer(as_json, document, *lines)
     return DONE
 
 
-def _topics(brokers: str, config: Config, replicas: int, allow: Sequence[str]) -> list[str]:
+def _topics(brokers: str, config: Config, replicas: int, allow: Sequence[str]) -> TopicsMade:
     settings = settings_of(config, brokers=brokers)
     users = defaultdict[str, list[str]](list)
     for program, is_said, user in (each.partition("=") for each in allow):
