@@ -73,6 +73,7 @@ def ingest(
         settings.kafka,
         on_commit=lambda error, places: taker.committed(error, places) if taker else None,
         on_error=reach.heard,
+        instance=settings.instance,
     )
     producer = kafka.producer(settings.brokers, settings.kafka)
     # Who serves an embedded store links it.

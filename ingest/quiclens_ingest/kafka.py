@@ -55,15 +55,17 @@ def consumer(
     more: Mapping[str, str] | None = None,
     on_commit: OnCommit | None = None,
     on_error: Callable[[KafkaError], None] | None = None,
+    instance: str = "",
 ) -> Consumer:
     """A consumer that commits only what it is told to, and never skips to the end. `on_error` hears what the client
-    tells beside its answers; most of it mends itself."""
+    tells beside its answers; most of it mends itself. With `instance` it is a static member of its group: its
+    partitions wait for it while it starts again (KIP-345)."""
     return Consumer(
         {
             # The sticky one counts partitions of all topics together, and gives one member all of events; this one
             # deals each topic's out in turn. It takes all back at a rebalance, which costs what was not yet stored.
             "partition.assignment.strategy": "roundrobin",
-            "session.timeout.ms": "10000",
+            "session.timeout.ms": "30000" if instance else "10000",
             "topic.metadata.refresh.interval.ms": "15000",  # a topic that is made later is taken from soon
             "fetch.message.max.bytes": "4194304",  # a larger message comes alone
             "receive.message.max.bytes": str(max(100_000_000, 2 * message_bytes_max)),
@@ -73,6 +75,7 @@ def consumer(
         | {
             **({"on_commit": on_commit} if on_commit else {}),
             **({"error_cb": on_error} if on_error else {}),
+            **({"group.instance.id": instance} if instance else {}),
             "group.id": group,
             "enable.auto.commit": "false",
             "enable.auto.offset.store": "false",

@@ -1,5 +1,6 @@
 """The settings of `quiclens ingest`, from a small TOML file and the command line."""
 
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
@@ -24,6 +25,9 @@ class IngestSettings:
     """Where the cluster answers, host:port and more after commas."""
     group: str = DEFAULT_GROUP
     """The consumer group: processes of one group share the partitions."""
+    instance: str = ""
+    """This process's name in the group, where it is to keep its partitions while it starts again within 30 seconds
+    (`group.instance.id`); no two that run may have the same. Without one they go to others at once, and come back."""
     kafka: Mapping[str, str] = field(default_factory=dict)
     """More for the client, by librdkafka's names (TLS, SASL). `sasl.password` comes from QUICLENS_KAFKA_PASSWORD, or
     the file that QUICLENS_KAFKA_PASSWORD_FILE names."""
@@ -53,6 +57,7 @@ class IngestSettings:
         return {**asdict(self), "kafka": sorted(self.kafka)}
 
 
+_INSTANCE = re.compile(r"[A-Za-z0-9._-]{0,249}")
 _MINIMUM = {
     "block_rows": 1,
     "block_bytes": 1 << 10,
@@ -84,6 +89,8 @@ def read(path: Path | None, given: Mapping[str, Any]) -> IngestSettings:
             document[name] = value = float(value)
         if type(value) is not wanted:
             raise SettingsError(f"{name} cannot be {value!r}")
+        if name == "instance" and not _INSTANCE.fullmatch(value):
+            raise SettingsError(f"instance cannot be {value!r}: Kafka takes letters, digits, '.', '_' and '-'")
         if name in _MINIMUM and value < _MINIMUM[name]:
             raise SettingsError(f"{name} is at least {_MINIMUM[name]}")
     document["kafka"] = {str(key): str(value) for key, value in document.get("kafka", {}).items()}

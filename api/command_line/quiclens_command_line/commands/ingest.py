@@ -19,11 +19,20 @@ from quiclens_questions.opening import opened
 Metrics = Annotated[
     str | None, typer.Option("--metrics", metavar="HOST:PORT", help="Where /metrics and /healthz answer; '' nowhere.")
 ]
+Instance = Annotated[
+    str,
+    typer.Option(
+        "--instance",
+        metavar="NAME",
+        help="This process's name in the group: it keeps its partitions while it starts again. Each has another one.",
+    ),
+]
 
 
 def ingest(
     brokers: Brokers = "",
     group: Group = "",
+    instance: Instance = "",
     metrics: Metrics = None,
     config: Config = None,
     only_check: Annotated[bool, typer.Option("--check", help="Only print the settings as they are in effect.")] = False,
@@ -47,7 +56,7 @@ def ingest(
     from quiclens_ingest.kafka import BrokerError, KafkaException
     from quiclens_ingest.take import TakeError
 
-    settings = settings_of(config, brokers=brokers, group=group)
+    settings = settings_of(config, brokers=brokers, group=group, instance=instance)
     if metrics is not None:
         settings = replace(settings, metrics_address=metrics)
     if only_check:
