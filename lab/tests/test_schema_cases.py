@@ -17,8 +17,8 @@ from quiclens_lab.undescribed import documents, statements_of_a_file
 
 
 def test_no_question_of_any_role_is_answered_as_it_must_not_be(tmp_path: Path) -> None:
-    document = schema_cases(1000, False, lambda done, of: None, chunk=2, folder=tmp_path)
-    assert document["passes"] and document["left_out"] == ["1,000 cases of 100,000"], document
+    document = schema_cases(1_500, False, lambda done, of: None, chunk=2, folder=tmp_path)
+    assert document["passes"] and document["left_out"] == ["1,501 cases of 100,000"], document
     assert document["cases"] >= 1000 and document["failed"] == 0
     assert all(document["answers"][role] and document["of_the_file"][role] > 10 for role in ROLES)
     assert document["answers"]["reader"].get("200", 0) > 20
@@ -30,7 +30,7 @@ def test_no_question_of_any_role_is_answered_as_it_must_not_be(tmp_path: Path) -
 
     before = kept.read_text()
     kept.write_text(before + '{"round": 7, "role"')  # a run that was killed as it wrote
-    again = schema_cases(1000, False, lambda done, of: None, chunk=2, folder=tmp_path)
+    again = schema_cases(1_500, False, lambda done, of: None, chunk=2, folder=tmp_path)
     assert again["cases"] == document["cases"] and again["answers"] == document["answers"]
 
 
@@ -42,9 +42,9 @@ def test_every_statement_about_the_planted_file_is_asked(tmp_path: Path) -> None
         asked: list[str] = []
         one = asking._one
 
-        def noted(role: str, kind: str, case: Any) -> tuple[int, str, str]:
+        def noted(role: str, kind: str, case: Any, hostile: dict[str, str]) -> tuple[int, str, str]:
             asked.append(case.body)
-            return one(role, kind, case)
+            return one(role, kind, case, hostile)
 
         asking._one = noted  # type: ignore[method-assign]
         found = asking.chunk(0, "reader", "interface POST /", "file", len(statements))
