@@ -40,14 +40,14 @@ pub enum Bound {
     Kinds,
     FieldPath,
     MetricsPeers,
+    Refused,
 }
 
-static TIMES: [AtomicU64; Bound::MetricsPeers as usize + 1] =
-    [const { AtomicU64::new(0) }; Bound::MetricsPeers as usize + 1];
+static TIMES: [AtomicU64; Bound::Refused as usize + 1] = [const { AtomicU64::new(0) }; Bound::Refused as usize + 1];
 
 impl Bound {
     /// All of them.
-    pub const ALL: [Self; 29] = [
+    pub const ALL: [Self; 30] = [
         Self::PreludeBytes,
         Self::PreludeBytesOfAll,
         Self::PreludeRejects,
@@ -77,6 +77,7 @@ impl Bound {
         Self::Kinds,
         Self::FieldPath,
         Self::MetricsPeers,
+        Self::Refused,
     ];
 
     /// What documents and metrics call it.
@@ -111,6 +112,7 @@ impl Bound {
             Self::Kinds => "kinds",
             Self::FieldPath => "field_path",
             Self::MetricsPeers => "metrics_peers",
+            Self::Refused => "refused",
         }
     }
 

@@ -47,6 +47,9 @@ pub const PRELUDE_REJECTS: usize = 1024;
 /// Connections of one trace that are open at once.
 pub const CONNECTIONS: usize = 1 << 15;
 
+/// Connections of a trace that could not begin and are remembered, so that one of them that begins later is incomplete.
+pub const REFUSED: usize = 1 << 16;
+
 /// Bytes that the header of one trace may take in the rows of all its connections.
 pub const HEADER_COPIES: usize = 256 << 20;
 
@@ -211,7 +214,7 @@ const fn limit(of: &'static str, value: u64, unit: &'static str, counted: Counte
 }
 
 /// All of them.
-pub const TABLE: [Limit; 54] = [
+pub const TABLE: [Limit; 55] = [
     limit("a record, a header field", RECORD_LIMIT as u64, "B", Reject(Skip::TooLong), "it is passed over"),
     limit("nesting", MAX_DEPTH as u64, "levels", Reject(Skip::TooDeep), "the record is passed over"),
     limit("an integer", LARGEST, "", Not, "it has no column and is kept as it was written, in `more`"),
@@ -267,6 +270,13 @@ pub const TABLE: [Limit; 54] = [
         "B",
         Reject(Skip::TooManyConnections),
         "records of more connections are passed over",
+    ),
+    limit(
+        "connections of a trace that were passed over, and are remembered",
+        REFUSED as u64,
+        "connections",
+        Crossed(Bound::Refused),
+        "all that begin after that are taken for incomplete",
     ),
     limit(
         "open requests of a connection",

@@ -1,8 +1,7 @@
 //! What the open traces of a process hold, so that each can leave room for the others.
 //!
-//! Each may take as much as is free, so that a few large ones leave as much as each has for those that come after them
-//! (Choudhury and Hahne, Dynamic Queue Length Thresholds, 1998). What is free depends on all of them: [`limits`] has the
-//! sums.
+//! What one may take depends on what is free, so that however large some are, something is left for those that come after
+//! them (Choudhury and Hahne, Dynamic Queue Length Thresholds, 1998). [`limits`] has the sums.
 
 use crate::limits;
 use std::iter::Sum;
@@ -20,14 +19,20 @@ pub struct TraceMemory {
 }
 
 impl TraceMemory {
-    /// As much as the states of one trace may take beside this, to begin connections.
-    pub fn states_left(&self) -> usize {
-        limits::STATE_BYTES.min(limits::STATES_BYTES.saturating_sub(self.states))
+    /// How much more the states of one trace that takes `own` may take beside this, for connections that begin.
+    pub fn states_left(&self, own: usize) -> usize {
+        self.left(own, limits::STATE_BYTES, limits::STATES_BYTES)
     }
 
-    /// As much as the states of one trace may take beside this, to go on with connections.
-    pub fn states_left_to_grow(&self) -> usize {
-        limits::STATE_TO_GROW.min(limits::STATES_TO_GROW.saturating_sub(self.states))
+    /// The same for connections that go on: something is left for those that begin.
+    pub fn states_left_to_grow(&self, own: usize) -> usize {
+        self.left(own, limits::STATE_TO_GROW, limits::STATES_TO_GROW)
+    }
+
+    /// A trace may take twice as much as is free, and no more than `of_one`.
+    fn left(&self, own: usize, of_one: usize, of_all: usize) -> usize {
+        let free = of_all.saturating_sub(self.states).saturating_sub(own);
+        of_one.min(2 * free).saturating_sub(own)
     }
 
     /// As many bytes of records as may wait in one trace beside this.

@@ -30,6 +30,7 @@ mod identity;
 mod kept;
 mod open;
 mod order;
+mod refused;
 mod saved;
 mod silence;
 mod state_size;
@@ -39,6 +40,7 @@ use clock::{Clock, ClockReading, RecordOrder};
 pub use identity::Earlier;
 use identity::Identity;
 use open::{Connection, Open, Told};
+use refused::Refused;
 pub use saved::{Saved, SavedConnection};
 use state_size::StateSize;
 use timeline::{TraceTimeline, Unplaced};
@@ -93,6 +95,8 @@ pub struct TraceReader<'c> {
     writers: HashMap<String, (RecordOrder, bool)>,
     /// Bytes of records that wait for older ones.
     held_bytes: usize,
+    /// Connections that could not begin.
+    refused: Refused,
     /// Requests of all connections that have ended, and wait for their last HTTP frames.
     lingering: usize,
     /// Memory that the states of all connections take, as each was counted last.
@@ -124,6 +128,7 @@ impl<'c> TraceReader<'c> {
             harms_before: 0,
             writers: HashMap::new(),
             held_bytes: 0,
+            refused: Refused::default(),
             lingering: 0,
             state_bytes: 0,
             facts: None,
@@ -367,7 +372,8 @@ impl<'c> TraceReader<'c> {
         let beside = tables.memory_beside();
         let slot = match self.open.find(self.event.str(self.event.group)) {
             Some(slot) => slot,
-            None if self.open.count() >= self.most_connections() || self.state_bytes >= beside.states_left() => {
+            None if self.open.count() >= self.most_connections() || beside.states_left(self.state_bytes) == 0 => {
+                self.refused.note(self.event.str(self.event.group));
                 let reject = beyond(Skip::TooManyConnections, self.place, raw);
                 tables.reject(&self.source(), &reject, &self.file, "", None);
                 return;
@@ -375,7 +381,7 @@ impl<'c> TraceReader<'c> {
             None => self.begin(raw, tables),
         };
         self.harms_before = self.harms;
-        let free = beside.states_left_to_grow().saturating_sub(self.state_bytes);
+        let free = beside.states_left_to_grow(self.state_bytes);
         let Some(connection) = self.open.get_mut(slot) else { return };
         let event = &mut self.event;
         connection.heard_s = self.now_s;
@@ -505,6 +511,7 @@ impl<'c> TraceReader<'c> {
         });
         let key = Key { connection_id, vantage: vantage.name(), trace_id, trace_day };
         let (writer, is_late) = self.writers.remove(&group).unwrap_or_default();
+        let is_harmed = self.refused.begins(&group);
         let order = (is_late && writer != RecordOrder::Ordered).then(Box::default);
         self.open.begin(Connection {
             group,
@@ -525,7 +532,7 @@ impl<'c> TraceReader<'c> {
             began_at: self.offset,
             is_delta: self.timeline.is_delta(&self.event),
             standing: Standing::ALL,
-            is_harmed: false,
+            is_harmed,
             harms_before: self.harms_before,
             values_unread: 0,
             size: StateSize::default(),

@@ -305,6 +305,43 @@ fn what_the_connections_of_other_traces_take_is_not_free() {
     rejected(&found, Skip::TooManyConnections, 100);
 }
 
+/// Whether the rows of connections say that all of them is there, by name: those of `before` cannot begin, those of
+/// `after` can.
+fn complete_after(before: &[String], after: &[String]) -> BTreeMap<String, bool> {
+    let record =
+        |name: &String| packet("sent", 1, "", "").replacen(r#""data":"#, &format!(r#""group_id":"{name}","data":"#), 1);
+    let header = Header::sequential(HEADER.as_bytes(), Framing::NdJson).unwrap();
+    let mut trace = TraceReader::new(&CATALOGUE, header, "file");
+    let full = TraceMemory { states: STATES_BYTES, ..TraceMemory::default() };
+    let mut found = Tables { beside: full, ..Tables::default() };
+    // The first records decide the identity, and begin together.
+    for record in before.iter().map(record).chain((before.len()..PRELUDE).map(|_| record(&"first".to_owned()))) {
+        trace.push_whole(record.as_bytes(), &mut found).unwrap();
+    }
+    let mut trace = TraceReader::restore(&CATALOGUE, trace.save()).unwrap();
+    found.beside = TraceMemory::default();
+    for record in after.iter().map(record) {
+        trace.push_whole(record.as_bytes(), &mut found).unwrap();
+    }
+    trace.finish(true, &mut found);
+    let told =
+        |row: &Row<Connections>| (row.text(connections::CONNECTION_ID).unwrap().to_owned(), complete(row).unwrap());
+    found.connections.iter().map(told).collect()
+}
+
+#[test]
+fn a_connection_that_could_not_begin_at_once_is_incomplete() {
+    let names = |numbers: std::ops::Range<usize>| numbers.map(|each| format!("{each:016x}")).collect::<Vec<_>>();
+    let told = complete_after(&names(0..3), &names(2..5));
+    let wanted = [(2, false), (3, true), (4, true)];
+    assert_eq!(told, wanted.map(|(number, is_complete)| (format!("{number:016x}"), is_complete)).into());
+    // As many as are remembered, and one more.
+    let told = complete_after(&names(0..REFUSED - 1), &names(REFUSED..REFUSED + 1));
+    assert_eq!(told.values().collect::<Vec<_>>(), [&true]);
+    let told = crosses(Bound::Refused, || complete_after(&names(0..REFUSED + 1), &names(REFUSED + 1..REFUSED + 2)));
+    assert_eq!(told.values().collect::<Vec<_>>(), [&false]);
+}
+
 /// Connections one after another, each of whose requests is answered, acknowledged and over.
 #[test]
 fn requests_that_have_ended_are_none_that_are_open() {

@@ -2,6 +2,7 @@
 
 use super::clock::Clock;
 use super::identity::Identity;
+use super::refused::Refused;
 use super::state_size::StateSize;
 use super::timeline::TraceTimeline;
 use super::{Connection, Stashed, TraceReader};
@@ -38,6 +39,7 @@ pub struct Saved {
     is_plain: bool,
     harms: u64,
     harms_before: u64,
+    refused: Refused,
     timeline: TraceTimeline,
     identity: Identity,
 }
@@ -84,6 +86,7 @@ impl<'c> TraceReader<'c> {
             is_plain: self.open.is_plain,
             harms: self.harms,
             harms_before: self.harms_before,
+            refused: self.refused.clone(),
             timeline: self.timeline.clone(),
             identity: self.identity.clone(),
         }
@@ -128,6 +131,7 @@ impl<'c> TraceReader<'c> {
         });
         reader.initial = saved.initial;
         (reader.harms, reader.harms_before) = (saved.harms, saved.harms_before);
+        reader.refused = saved.refused;
         (reader.open.begun, reader.open.first, reader.open.is_plain) = (saved.begun, saved.first, saved.is_plain);
         Some(reader)
     }
