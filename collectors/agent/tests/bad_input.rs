@@ -4,7 +4,7 @@
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use running::Running;
+use running::{Metrics, Running};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -257,26 +257,29 @@ fn a_stream_that_begins_after_its_end_is_read_without_a_panic() {
     }
 }
 
+/// Settings of a collector that follows files; its state and its rows are in `folder`.
+fn settings(folder: &Path, paths: &[PathBuf], idle_timeout_s: u64) -> PathBuf {
+    let text = format!(
+        "state_dir = {:?}\ntraces = {paths:?}\nidle_timeout_s = {idle_timeout_s}\ncpu_cap = 0\nwatch = \"poll\"\nmetrics_address = \"127.0.0.1:0\"\n[sink]\nkind = \"files\"\nfolder = {:?}\n",
+        folder.join("state"),
+        folder.join("out")
+    );
+    let config = folder.join("config.toml");
+    std::fs::write(&config, text).unwrap();
+    config
+}
+
 /// Follows files until all of them were read and all of their connections are over; gives the most memory that took, KiB.
 fn follow(paths: &[PathBuf]) -> u64 {
     let folder = tempfile::tempdir().unwrap();
-    let text = format!(
-        "state_dir = {:?}\ntraces = {paths:?}\nidle_timeout_s = 1\ncpu_cap = 0\nwatch = \"poll\"\nmetrics_address = \"127.0.0.1:0\"\n[sink]\nkind = \"files\"\nfolder = {:?}\n",
-        folder.path().join("state"),
-        folder.path().join("out")
-    );
-    let config = folder.path().join("config.toml");
-    std::fs::write(&config, text).unwrap();
-    let mut running = Running::start(&config, None);
+    let mut running = Running::start(&settings(folder.path(), paths, 1), None);
     let metrics = running.metrics();
     let size: u64 = paths.iter().map(|path| std::fs::metadata(path).unwrap().len()).sum();
     running.until(|| {
         let told = metrics.scrape();
         told.value("read_bytes_total").is_some_and(|read| read >= size) && told.value("files") == Some(0)
     });
-    let status = std::fs::read_to_string(format!("/proc/{}/status", running.pid().as_raw_nonzero())).unwrap();
-    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
-    peak.trim().trim_end_matches(" kB").parse().unwrap()
+    running.peak_kib()
 }
 
 fn packet(at: usize, way: &str, number: usize, frames: &str) -> String {
@@ -414,11 +417,60 @@ fn many_logs_cost_no_more_memory_than_the_unit_allows() {
             scratch(&format!("many_{number}.qlog"), groups(20, 9_000, 1).replace("\"group_id\":\"0", &id).as_bytes())
         })
         .collect();
+    let peak_kib = follow(&files);
+    assert!(peak_kib < of_the_unit(), "{peak_kib} KiB");
+    files.iter().for_each(|file| std::fs::remove_file(file).unwrap());
+}
+
+/// Nine tenths of what systemd lets a collector have, KiB.
+fn of_the_unit() -> u64 {
     let unit = include_str!("../../../deploy/systemd/quiclens-collector.service");
     let most = unit.lines().find_map(|line| line.strip_prefix("MemoryMax=")?.strip_suffix('M')).unwrap();
-    let peak_kib = follow(&files);
-    assert!(peak_kib < most.parse::<u64>().unwrap() * 1024 / 10 * 9, "{peak_kib} KiB");
-    files.iter().for_each(|file| std::fs::remove_file(file).unwrap());
+    most.parse::<u64>().unwrap() * 1024 / 10 * 9
+}
+
+/// Connections in a file each, all of which are silent, and then not: what was packed is not unpacked at once, neither
+/// then nor when a collector starts that was killed.
+#[test]
+fn many_silent_logs_cost_as_little_when_they_wake_and_at_a_start() {
+    const FILES: u64 = 5_000;
+    const RECORDS: u64 = 70;
+    let folder = tempfile::tempdir().unwrap();
+    let logs = folder.path().join("logs");
+    std::fs::create_dir(&logs).unwrap();
+    let path = |number: u64| logs.join(format!("{number}.qlog"));
+    for number in 0..FILES {
+        let mut log = HEADER.replace("\"vantage_point\"", &format!("\"title\":\"{number}\",\"vantage_point\""));
+        (0..RECORDS).for_each(|id| log.push_str(&packet(1, "received", id as usize, &open_stream(id))));
+        std::fs::write(path(number), log).unwrap();
+    }
+    let wake = |number: usize| {
+        for file in 0..FILES {
+            let mut log = std::fs::OpenOptions::new().append(true).open(path(file)).unwrap();
+            log.write_all(packet(2, "received", number, "{\"frame_type\":\"ping\"}").as_bytes()).unwrap();
+        }
+    };
+    let config = settings(folder.path(), &[logs.clone()], 600);
+    let records = |metrics: Metrics| metrics.scrape().value("records_total").unwrap_or(0);
+    let mut running = Running::start(&config, None);
+    let metrics = running.metrics();
+    running.until(|| records(metrics) >= FILES * (RECORDS + 1));
+    wake(100);
+    running.until(|| records(metrics) >= FILES * (RECORDS + 2));
+    assert!(running.peak_kib() < of_the_unit(), "{} KiB", running.peak_kib());
+    assert!(!metrics.scrape().has("rejects_total"), "nothing was passed over");
+    running.kill();
+    let mut running = Running::start(&config, None);
+    let metrics = running.metrics();
+    running.until(|| metrics.scrape().value("files") == Some(FILES));
+    wake(101);
+    running.until(|| records(metrics) >= FILES);
+    assert!(running.peak_kib() < of_the_unit(), "{} KiB after a start", running.peak_kib());
+    assert!(!metrics.scrape().has("rejects_total"), "nothing was passed over");
+}
+
+fn open_stream(id: u64) -> String {
+    format!("{{\"frame_type\":\"stream\",\"stream_id\":{},\"offset\":0,\"length\":100}}", 4 * id)
 }
 
 /// Names of files and values of a log are strangers' text: what is printed for people has none of their characters that

@@ -66,6 +66,9 @@ pub const STATE_TO_GROW: usize = STATE_BYTES / 16 * 15;
 /// The same of all traces that a process follows, together.
 pub const STATES_BYTES: usize = 192 << 20;
 
+/// As much of that as files may take that can be packed: beyond it they are, whether they are silent or not.
+pub const STATES_AT_REST: usize = STATES_BYTES / 4 * 3;
+
 /// As much of that as those may take that have begun.
 pub const STATES_TO_GROW: usize = STATES_BYTES / 16 * 15;
 

@@ -20,6 +20,7 @@ use crate::run::ship::{Cycle, Shipper};
 use crate::run::sink::{self, Message};
 use crate::run::spooled::Spooled;
 use quiclens_core::catalogue::Catalogue;
+use quiclens_core::limits;
 use quiclens_core::memory::TraceMemory;
 use quiclens_core::reader::skip::Skip;
 use quiclens_core::tables::Tables;
@@ -107,6 +108,8 @@ pub struct Follower<'c> {
     ended_s: u64,
     /// Connections have ended since states were saved last: the next cut saves states.
     has_ended: bool,
+    /// Memory is short: the next cut saves states, and packs all that can be packed.
+    is_short: bool,
     cut: Instant,
     number: u64,
     heartbeat: Heartbeat,
@@ -159,6 +162,7 @@ impl<'c> Follower<'c> {
             put_away: began,
             ended_s: 0,
             has_ended: false,
+            is_short: false,
             cut: began,
             number: 0,
             heartbeat: Heartbeat::new(&config.name, config.heartbeat_interval()),
@@ -228,7 +232,15 @@ impl<'c> Follower<'c> {
         }
         let of_spooled = self.spooled.as_ref().map(Spooled::memory).unwrap_or_default();
         let of_file = |follower: &Self, id: &FileId| follower.files.get(id).map(Followed::memory).unwrap_or_default();
+        let mut can_pack = true;
         for id in if is_pressed { Vec::new() } else { self.due(now) } {
+            let awake = self.files.get(&id).map(Followed::memory_awake).unwrap_or_default();
+            let all = of_files.without(of_file(self, &id)) + of_spooled + awake;
+            if can_pack && all.states > limits::STATES_AT_REST {
+                let packed = self.pack_all()?;
+                can_pack = of_files.without(packed).states > limits::STATES_AT_REST / 8;
+                of_files = packed;
+            }
             let of_others = of_files.without(of_file(self, &id));
             self.tables.beside = of_others + of_spooled;
             if self.read(&id, now)? | self.replay(&id) {
@@ -250,6 +262,15 @@ impl<'c> Follower<'c> {
         let behind = self.files.values().map(Followed::bytes_behind).sum();
         self.count(now, behind);
         Ok(is_busy)
+    }
+
+    /// Packs the states of all files that can be packed, and tells what all files hold then.
+    fn pack_all(&mut self) -> Result<TraceMemory, Error> {
+        self.is_short = true;
+        self.cut(false)?;
+        let held: TraceMemory = self.files.values().map(Followed::memory).sum();
+        debug!(bytes = held.states, "memory is short: states of files are packed");
+        Ok(held)
     }
 
     /// Follows the news, or looks through everything when it is time.
@@ -703,7 +724,7 @@ impl<'c> Follower<'c> {
         let mut cut = |tables: &mut Tables, all: bool| {
             sink::messages(tables, self.catalogue, &self.config.name, &mut self.number, all)
         };
-        if std::mem::take(&mut self.has_ended) || last || self.cut - self.put_away >= STATES {
+        if std::mem::take(&mut self.has_ended) || self.is_short || last || self.cut - self.put_away >= STATES {
             self.put_away = self.cut;
             entries.append(&mut self.gone);
             for file in self.files.values_mut().filter(|file| file.is_dirty) {
@@ -716,7 +737,8 @@ impl<'c> Follower<'c> {
                 }
                 file.put_away(&mut entries)?;
             }
-            self.files.values_mut().for_each(|file| file.rest(self.cut));
+            let is_short = std::mem::take(&mut self.is_short);
+            self.files.values_mut().for_each(|file| file.rest(self.cut, is_short));
             quiclens_heap::give_back();
             if let Some(spooled) = self.spooled.as_mut().filter(|spooled| spooled.is_dirty) {
                 loop {

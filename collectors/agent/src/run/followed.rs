@@ -31,6 +31,8 @@ const TURN: usize = 1 << 20;
 const CHUNK: usize = 256 << 10;
 /// A file that has not grown for so long is packed.
 const REST: Duration = Duration::from_secs(1);
+/// Memory of a trace beside its connections, about: its reader, its header, what tells it from others.
+const OPEN: usize = 10 << 10;
 /// Longest time that an incomplete record of a growing file waits for its end.
 const HALF: Duration = Duration::from_secs(2);
 
@@ -41,13 +43,20 @@ enum Form<'c> {
     /// A sequence or rows: read as it grows.
     Records(Box<Records<'c>>),
     /// Such records of which none came for a while, packed.
-    Resting(Box<[u8]>),
+    Resting(Packed),
     /// An access log.
     Lines(Lines),
     /// One document, or compressed: read when it is over.
     Whole,
     /// All of it was read and shipped, or is on its way.
     Over,
+}
+
+/// Records packed.
+struct Packed {
+    bytes: Box<[u8]>,
+    /// What they held before, and will again.
+    held: TraceMemory,
 }
 
 /// A file's reading put away, but for its connections.
@@ -225,6 +234,8 @@ impl<'c> Followed<'c> {
         self.form = form;
         self.prefix = head.prefix;
         self.window = Window::from(head.offset);
+        // All files are taken up at once, and most of them are silent.
+        self.pack();
         true
     }
 
@@ -287,10 +298,15 @@ impl<'c> Followed<'c> {
     /// What its trace holds, packed or not.
     pub fn memory(&self) -> TraceMemory {
         match &self.form {
-            Form::Records(records) => records.memory(),
-            Form::Resting(packed) => TraceMemory { states: packed.len(), ..TraceMemory::default() },
+            Form::Records(records) => held_by(records),
+            Form::Resting(packed) => TraceMemory { states: packed.bytes.len(), ..TraceMemory::default() },
             Form::Unknown | Form::Lines(_) | Form::Whole | Form::Over => TraceMemory::default(),
         }
+    }
+
+    /// What its trace will hold when it is read.
+    pub fn memory_awake(&self) -> TraceMemory {
+        if let Form::Resting(packed) = &self.form { packed.held } else { self.memory() }
     }
 
     /// Reads what is there, up to a turn's worth, and then frees the memory that the rest does not need. `now_s` is the
@@ -446,22 +462,30 @@ impl<'c> Followed<'c> {
         Ok(true)
     }
 
-    /// Packs what was read, once all of it was put away and the file has been silent for a while.
-    pub fn rest(&mut self, now: Instant) {
-        if self.is_dirty || self.replay.is_some() || self.is_behind() || now.duration_since(self.grew) < REST {
+    /// Packs what was read, once all of it was put away and the file has been silent for a while; where memory
+    /// `is_short`, at once.
+    pub fn rest(&mut self, now: Instant, is_short: bool) {
+        if is_short || !self.is_behind() && now.duration_since(self.grew) >= REST {
+            self.pack();
+        }
+    }
+
+    fn pack(&mut self) {
+        if self.is_dirty || self.replay.is_some() {
             return;
         }
-        if let Form::Records(records) = &mut self.form
-            && let Some(packed) = records.pack()
-        {
-            self.form = Form::Resting(packed);
+        if let Form::Records(records) = &mut self.form {
+            let held = held_by(records);
+            if let Some(bytes) = records.pack() {
+                self.form = Form::Resting(Packed { bytes, held });
+            }
         }
     }
 
     /// Takes up what was packed; if that cannot be, the file is read again from its start.
     fn wake(&mut self, catalogue: &'c Catalogue) {
         let Form::Resting(packed) = &self.form else { return };
-        self.form = match Records::unpack(catalogue, packed, self.heard_s) {
+        self.form = match Records::unpack(catalogue, &packed.bytes, self.heard_s) {
             Some(records) => Form::Records(Box::new(records)),
             None => {
                 self.window = Window::default();
@@ -639,6 +663,11 @@ impl<'c> Followed<'c> {
         entries.push(Entry { file: self.id, part: HEAD, state: Some(bytes_of(&head)?) });
         Ok(())
     }
+}
+
+/// What a trace holds, with what each takes beside its connections.
+fn held_by(records: &Records<'_>) -> TraceMemory {
+    records.memory() + TraceMemory { states: OPEN, ..TraceMemory::default() }
 }
 
 impl<'c> Form<'c> {

@@ -30,8 +30,10 @@ impl CpuCap {
         Self { cores, balance_s: cores * BURST_S, at: Instant::now(), used_s: used_s(), stop, health }
     }
 
-    /// Sleeps while more than the allowance was used: reading falls behind instead of taking more processor time.
+    /// Sleeps while more than the allowance was used: reading falls behind instead of taking more processor time. Whoever
+    /// works for long calls it between two steps: the loop lives.
     pub fn rest(&mut self) {
+        self.health.turned(Instant::now());
         while self.cores > 0.0 && !self.stop.load(Ordering::Relaxed) {
             let now = Instant::now();
             let pause = self.pause(now, used_s());

@@ -42,6 +42,11 @@ impl Scraped {
         let line = self.0.lines().find_map(|line| line.strip_prefix(&format!("quiclens_collector_{name} ")))?;
         line.parse().ok()
     }
+
+    /// A metric of that name is there, with any labels.
+    pub fn has(&self, name: &str) -> bool {
+        self.0.contains(&format!("\nquiclens_collector_{name}{{"))
+    }
 }
 
 /// A collector, and what it says.
@@ -136,6 +141,19 @@ impl Running {
         let fields: Vec<&str> = stat.rsplit_once(')').unwrap().1.split_whitespace().collect();
         let ticks: u32 = fields[11].parse::<u32>().unwrap() + fields[12].parse::<u32>().unwrap();
         f64::from(ticks) / 100.0 // USER_HZ of Linux
+    }
+
+    /// Most memory that it has had, KiB.
+    pub fn peak_kib(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid().as_raw_nonzero())).unwrap();
+        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+        peak.trim().trim_end_matches(" kB").parse().unwrap()
+    }
+
+    /// Ends it at once.
+    pub fn kill(mut self) {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
     }
 
     pub fn pid(&self) -> Pid {
