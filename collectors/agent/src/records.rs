@@ -200,6 +200,11 @@ impl<'c> Records<'c> {
         self.trace.as_mut()
     }
 
+    /// See [`TraceReader::open_connections`].
+    pub fn open_connections(&self) -> usize {
+        self.trace.as_ref().map_or(0, TraceReader::open_connections)
+    }
+
     /// See [`TraceReader::memory`].
     pub fn memory(&self) -> TraceMemory {
         self.trace.as_ref().map_or_else(TraceMemory::default, TraceReader::memory)

@@ -450,7 +450,7 @@ fn many_silent_logs_cost_as_little_when_they_wake_and_at_a_start() {
             log.write_all(packet(2, "received", number, "{\"frame_type\":\"ping\"}").as_bytes()).unwrap();
         }
     };
-    let config = settings(folder.path(), &[logs.clone()], 600);
+    let config = settings(folder.path(), std::slice::from_ref(&logs), 600);
     let records = |metrics: Metrics| metrics.scrape().value("records_total").unwrap_or(0);
     let mut running = Running::start(&config, None);
     let metrics = running.metrics();

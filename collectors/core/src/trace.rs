@@ -660,6 +660,11 @@ impl<'c> TraceReader<'c> {
         self.reader.release();
     }
 
+    /// Connections that are open.
+    pub fn open_connections(&self) -> usize {
+        self.open.count()
+    }
+
     /// What it holds.
     pub fn memory(&self) -> TraceMemory {
         let prelude = if self.stash.is_some() { self.stashed_bytes } else { 0 };

@@ -331,9 +331,9 @@ impl<'c> Follower<'c> {
 
     /// What has been read since, for the metrics.
     fn count(&mut self, now: Instant, behind: u64) {
-        let (mut open, mut replayed) = (0, 0);
+        let (mut open, mut replayed) = (0_usize, 0);
         for file in self.files.values_mut() {
-            open += i64::from(file.is_open());
+            open += file.open_connections();
             replayed += file.bytes_to_replay();
             let (bytes, records) = std::mem::take(&mut file.uncounted);
             self.metrics.bytes.inc_by(bytes);
@@ -341,7 +341,7 @@ impl<'c> Follower<'c> {
         }
         self.metrics.files.set(i64::try_from(self.files.len()).unwrap_or(i64::MAX));
         self.metrics.files_waiting.set(i64::try_from(self.waiting.len()).unwrap_or(i64::MAX));
-        self.metrics.open_connections.set(open);
+        self.metrics.open_connections.set(i64::try_from(open).unwrap_or(i64::MAX));
         self.metrics.replay_behind_bytes.set(i64::try_from(replayed).unwrap_or(i64::MAX));
         let owed = self.spooled.as_ref().map_or(0, Spooled::owed);
         self.metrics.spool_runs_owed.set(i64::try_from(owed).unwrap_or(i64::MAX));

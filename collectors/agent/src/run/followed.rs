@@ -290,9 +290,13 @@ impl<'c> Followed<'c> {
         self.is_dirty = false;
     }
 
-    /// The state of a trace is held.
-    pub fn is_open(&self) -> bool {
-        matches!(self.form, Form::Records(_) | Form::Resting(_))
+    /// Connections whose state is held; a trace that rests has one.
+    pub fn open_connections(&self) -> usize {
+        match &self.form {
+            Form::Records(records) => records.open_connections(),
+            Form::Resting(_) => 1,
+            Form::Unknown | Form::Lines(_) | Form::Whole | Form::Over => 0,
+        }
     }
 
     /// What its trace holds, packed or not.

@@ -128,6 +128,18 @@ mod tests {
     }
 
     #[test]
+    fn a_loop_that_rests_between_two_steps_lives_with_a_cap_and_without_one() {
+        for cores in [0.0, 8.0] {
+            let began = Instant::now().checked_sub(Duration::from_secs(60)).unwrap();
+            let health = Arc::new(Health::new(began));
+            let mut cap = CpuCap::new(cores, &Arc::new(AtomicBool::new(false)), &health);
+            assert!(health.found(Instant::now()).seconds_since_turn >= 60.0);
+            cap.rest();
+            assert!(health.found(Instant::now()).seconds_since_turn < 60.0);
+        }
+    }
+
+    #[test]
     fn a_rest_ends_when_the_process_is_told_to_stop() {
         let mut cap = capped(1e-9, true);
         cap.balance_s = -1.0;

@@ -120,7 +120,7 @@ impl Metrics {
         one.register("build", "which version runs", Info::new([("version", env!("CARGO_PKG_VERSION"))]));
         let files = add(one, "files", "files followed");
         let files_waiting = add(one, "files_waiting", "files that are not followed yet, for want of descriptors");
-        let open_connections = add(one, "open_connections", "traces whose state is held");
+        let open_connections = add(one, "open_connections", "connections whose state is held");
         let bytes = add(one, "read_bytes", "bytes read");
         let records = add(one, "records", "records and lines taken, rejected ones included");
         let events = add(one, "events", "records that became events");
