@@ -231,11 +231,12 @@ impl<'c> Records<'c> {
         Self::new(self.catalogue, self.framing, &self.name)
     }
 
-    /// The file was truncated: the rest of the window is the beginning of a record whose end never comes.
-    pub fn tear(&mut self, window: &mut Window, tables: &mut Tables) {
+    /// The file was truncated: the rest of the window is the beginning of a record whose end never comes. `let_go`: see
+    /// [`torn`].
+    pub fn tear(&mut self, window: &mut Window, let_go: u64, tables: &mut Tables) {
         // More may have been written between the last look and the cut.
         self.complete = false;
-        let Some(reject) = torn(window) else { return };
+        let Some(reject) = torn(window, let_go) else { return };
         match &mut self.trace {
             Some(trace) => trace.reject(reject, tables),
             None => tables.reject("", &reject, &self.name, "", None),
@@ -317,8 +318,15 @@ impl<'c> Records<'c> {
     }
 }
 
-/// What is left of a window, as a record whose end will not come.
-pub fn torn(window: &mut Window) -> Option<Reject> {
+/// What is left of a window, as a record whose end will not come. `let_go`: as many bytes followed that were read and not
+/// kept.
+pub fn torn(window: &mut Window, let_go: u64) -> Option<Reject> {
+    if let_go > 0 {
+        let (offset, there) = (window.offset(), window.rest().len());
+        window.consume(there);
+        let length = let_go + there as u64;
+        return Some(Reject { reason: Some(Skip::Truncated), offset, length, ..Reject::default() });
+    }
     let rest = window.rest();
     let length = rest.len();
     let is_nothing = rest.iter().all(|byte| byte.is_ascii_whitespace() || *byte == RS);

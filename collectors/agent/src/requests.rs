@@ -88,9 +88,9 @@ impl Lines {
         }
     }
 
-    /// What is left of the window is the beginning of a line, whose end will not come.
-    pub fn tear(&mut self, window: &mut Window, tables: &mut Tables) {
-        if let Some(reject) = torn(window) {
+    /// What is left of the window is the beginning of a line, whose end will not come. `let_go`: see [`torn`].
+    pub fn tear(&mut self, window: &mut Window, let_go: u64, tables: &mut Tables) {
+        if let Some(reject) = torn(window, let_go) {
             tables.reject(self.log_id.as_deref().unwrap_or(""), &reject, &self.name, "", None);
         }
     }

@@ -469,6 +469,33 @@ fn many_silent_logs_cost_as_little_when_they_wake_and_at_a_start() {
     assert!(!metrics.scrape().has("rejects_total"), "nothing was passed over");
 }
 
+/// Records that are long and written in two halves, in many files at once: none is kept in memory until it ends, and each
+/// is taken.
+#[test]
+fn halves_of_records_cost_little_and_each_record_is_taken() {
+    const FILES: u64 = 80;
+    let folder = tempfile::tempdir().unwrap();
+    let logs = folder.path().join("logs");
+    std::fs::create_dir(&logs).unwrap();
+    let path = |number: u64| logs.join(format!("{number}.qlog"));
+    for number in 0..FILES {
+        let header = HEADER.replace("\"vantage_point\"", &format!("\"title\":\"{number}\",\"vantage_point\""));
+        let half = EVENT.replace("\"data\"", &format!("\"{}\":1,\"data\"", "x".repeat(4_000_000)));
+        std::fs::write(path(number), header + half.trim_end_matches('}')).unwrap();
+    }
+    let mut running = Running::start(&settings(folder.path(), std::slice::from_ref(&logs), 600), None);
+    let metrics = running.metrics();
+    let value = |name: &str| metrics.scrape().value(name);
+    running.until(|| value("records_total") == Some(FILES) && value("behind_bytes") == Some(0));
+    for number in 0..FILES {
+        let mut log = std::fs::OpenOptions::new().append(true).open(path(number)).unwrap();
+        log.write_all(b"}}}\n").unwrap();
+    }
+    running.until(|| value("records_total") == Some(2 * FILES));
+    assert!(!metrics.scrape().has("rejects_total"), "each is whole");
+    assert!(running.peak_kib() < MOST_KIB, "{} KiB", running.peak_kib());
+}
+
 fn open_stream(id: u64) -> String {
     format!("{{\"frame_type\":\"stream\",\"stream_id\":{},\"offset\":0,\"length\":100}}", 4 * id)
 }

@@ -7,7 +7,7 @@ use crate::paths::find;
 use crate::records::whole;
 use crate::requests::LineReader;
 use crate::run::config::{AccessLogConfig, Config, Watch};
-use crate::run::followed::{After, Begun, Finished, Followed, give_up, identity};
+use crate::run::followed::{After, Begun, Finished, Followed, TURNS_OF_A_RECORD, give_up, identity};
 use crate::run::heartbeat::Heartbeat;
 use crate::run::input::FileInput;
 use crate::run::journal::{Entry, FileId, KnownFile};
@@ -110,6 +110,8 @@ pub struct Follower<'c> {
     has_ended: bool,
     /// Memory is short: the next cut saves states, and packs all that can be packed.
     is_short: bool,
+    /// It was short in the last turn.
+    was_short: bool,
     cut: Instant,
     number: u64,
     heartbeat: Heartbeat,
@@ -163,6 +165,7 @@ impl<'c> Follower<'c> {
             ended_s: 0,
             has_ended: false,
             is_short: false,
+            was_short: false,
             cut: began,
             number: 0,
             heartbeat: Heartbeat::new(&config.name, config.heartbeat_interval()),
@@ -232,6 +235,8 @@ impl<'c> Follower<'c> {
         }
         let of_spooled = self.spooled.as_ref().map(Spooled::memory).unwrap_or_default();
         let of_file = |follower: &Self, id: &FileId| follower.files.get(id).map(Followed::memory).unwrap_or_default();
+        // Where memory is short, many files would each hold a part of a record, and none would come to its end.
+        let mut turns = if std::mem::take(&mut self.was_short) { TURNS_OF_A_RECORD } else { 1 };
         let mut can_pack = true;
         for id in if is_pressed { Vec::new() } else { self.due(now) } {
             let awake = self.files.get(&id).map(Followed::memory_awake).unwrap_or_default();
@@ -240,18 +245,26 @@ impl<'c> Follower<'c> {
                 let packed = self.pack_all()?;
                 can_pack = of_files.without(packed).states > limits::STATES_AT_REST / 8;
                 of_files = packed;
+                turns = TURNS_OF_A_RECORD;
+                self.was_short = true;
             }
             let of_others = of_files.without(of_file(self, &id));
             self.tables.beside = of_others + of_spooled;
-            if self.read(&id, now)? | self.replay(&id) {
-                self.due.insert(id);
-                is_busy = true;
+            for turn in 1..=turns {
+                let has_more = self.read(&id, now)? | self.replay(&id);
+                if has_more && turn == turns {
+                    self.due.insert(id);
+                    is_busy = true;
+                }
+                if !self.tables.is_small() {
+                    self.cut(false)?;
+                }
+                self.cap.borrow_mut().rest();
+                if !has_more {
+                    break;
+                }
             }
             of_files = of_others + of_file(self, &id);
-            if !self.tables.is_small() {
-                self.cut(false)?;
-            }
-            self.cap.borrow_mut().rest();
         }
         self.end_quiet(now)?;
         // A later record of a connection that has ended begins another trace. Nothing of that trace may be shipped

@@ -28,6 +28,8 @@ const SNIFFED: usize = 64 << 10;
 pub const PREFIX: usize = 4096;
 /// Bytes of one file that are read before another's turn.
 const TURN: usize = 1 << 20;
+/// Turns in which the longest record is read.
+pub const TURNS_OF_A_RECORD: usize = RECORD_LIMIT / TURN + 1;
 const CHUNK: usize = 256 << 10;
 /// A file that has not grown for so long is packed.
 const REST: Duration = Duration::from_secs(1);
@@ -74,6 +76,8 @@ pub struct Followed<'c> {
     pub path: PathBuf,
     input: FileInput,
     window: Window,
+    /// Bytes behind the window that are the beginning of a record and were let go: they are read again with its end.
+    let_go: u64,
     form: Form<'c>,
     prefix: (u32, u64),
     size: u64,
@@ -195,6 +199,7 @@ impl<'c> Followed<'c> {
             path: path.to_owned(),
             input,
             window: Window::default(),
+            let_go: 0,
             form: Form::Unknown,
             prefix: (0, xxh3_64(&[])),
             size: look.size,
@@ -274,7 +279,7 @@ impl<'c> Followed<'c> {
         match self.form {
             Form::Over | Form::Whole => 0,
             Form::Unknown | Form::Records(_) | Form::Resting(_) | Form::Lines(_) => {
-                size.saturating_sub(self.window.offset() + self.window.rest().len() as u64)
+                size.saturating_sub(self.window.offset() + self.window.rest().len() as u64 + self.let_go)
             }
         }
     }
@@ -302,15 +307,23 @@ impl<'c> Followed<'c> {
     /// What its trace holds, packed or not.
     pub fn memory(&self) -> TraceMemory {
         match &self.form {
-            Form::Records(records) => held_by(records),
-            Form::Resting(packed) => TraceMemory { states: packed.bytes.len(), ..TraceMemory::default() },
-            Form::Unknown | Form::Lines(_) | Form::Whole | Form::Over => TraceMemory::default(),
+            Form::Records(records) => held_by(records) + states(self.window.rest().len()),
+            // First records are packed as they were.
+            Form::Resting(Packed { bytes, held: TraceMemory { prelude, .. } }) => TraceMemory {
+                states: bytes.len().saturating_sub(*prelude) + self.window.rest().len(),
+                prelude: *prelude,
+                held: 0,
+            },
+            Form::Unknown | Form::Lines(_) | Form::Whole | Form::Over => states(self.window.rest().len()),
         }
     }
 
     /// What its trace will hold when it is read.
     pub fn memory_awake(&self) -> TraceMemory {
-        if let Form::Resting(packed) = &self.form { packed.held } else { self.memory() }
+        match &self.form {
+            Form::Resting(packed) => packed.held + states(self.window.rest().len()),
+            _ => self.memory(),
+        }
     }
 
     /// Reads what is there, up to a turn's worth, and then frees the memory that the rest does not need. `now_s` is the
@@ -334,6 +347,7 @@ impl<'c> Followed<'c> {
 
     fn read_on(&mut self, catalogue: &'c Catalogue, tables: &mut Tables) -> io::Result<After> {
         let mut left = TURN;
+        self.let_go = 0;
         loop {
             while self.next(tables) == Turn::Taken {
                 self.is_dirty = true;
@@ -421,7 +435,7 @@ impl<'c> Followed<'c> {
 
     /// Ends connections that are over while the file goes on.
     pub fn end_quiet(&mut self, now: Instant, heard_s: u64, closed_s: u64, idle_s: u64, tables: &mut Tables) -> Quiet {
-        let is_half = !self.window.rest().is_empty();
+        let is_half = !self.window.rest().is_empty() || self.let_go > 0;
         let is_growing = now.duration_since(self.grew) < HALF;
         // An incomplete record, and bytes that are not read yet, may belong to any of the connections.
         if !matches!(self.form, Form::Records(_)) || is_half && !is_growing || self.bytes_behind_now() > 0 {
@@ -467,11 +481,28 @@ impl<'c> Followed<'c> {
     }
 
     /// Packs what was read, once all of it was put away and the file has been silent for a while; where memory
-    /// `is_short`, at once.
+    /// `is_short`, at once, and lets go of what was read of a record that is not taken yet.
     pub fn rest(&mut self, now: Instant, is_short: bool) {
         if is_short || !self.is_behind() && now.duration_since(self.grew) >= REST {
             self.pack();
         }
+        if is_short && matches!(self.form, Form::Records(_) | Form::Resting(_) | Form::Lines(_)) {
+            if !self.is_behind() {
+                self.let_go += self.window.rest().len() as u64;
+            }
+            self.window = Window::from(self.window.offset());
+        }
+    }
+
+    /// Reads again what was let go, as far as it is there.
+    fn take_back(&mut self) -> io::Result<()> {
+        while self.let_go > 0 {
+            let offset = self.window.offset() + self.window.rest().len() as u64;
+            let most = CHUNK.min(usize::try_from(self.let_go).unwrap_or(CHUNK));
+            let got = self.input.read(offset, self.window.space(), most)?;
+            self.let_go = if got == 0 { 0 } else { self.let_go.saturating_sub(got as u64) };
+        }
+        Ok(())
     }
 
     fn pack(&mut self) {
@@ -520,9 +551,10 @@ impl<'c> Followed<'c> {
     /// It was cut short: of the record that was half read, the rest will not come.
     pub fn tear(&mut self, tables: &mut Tables) {
         while self.next(tables) == Turn::Taken {}
+        let let_go = std::mem::take(&mut self.let_go);
         match &mut self.form {
-            Form::Records(records) => records.tear(&mut self.window, tables),
-            Form::Lines(lines) => lines.tear(&mut self.window, tables),
+            Form::Records(records) => records.tear(&mut self.window, let_go, tables),
+            Form::Lines(lines) => lines.tear(&mut self.window, let_go, tables),
             Form::Unknown | Form::Resting(_) | Form::Whole | Form::Over => {}
         }
     }
@@ -531,6 +563,9 @@ impl<'c> Followed<'c> {
     pub fn finish(&mut self, catalogue: &'c Catalogue, tables: &mut Tables) -> Finished {
         self.wake(catalogue);
         self.learn_form(catalogue, true);
+        if self.take_back().is_err() {
+            self.tear(tables);
+        }
         if !std::mem::replace(&mut self.window.end, true) {
             while self.next(tables) == Turn::Taken {
                 self.uncounted.1 += 1;
@@ -671,7 +706,11 @@ impl<'c> Followed<'c> {
 
 /// What a trace holds, with what each takes beside its connections.
 fn held_by(records: &Records<'_>) -> TraceMemory {
-    records.memory() + TraceMemory { states: OPEN, ..TraceMemory::default() }
+    records.memory() + states(OPEN)
+}
+
+fn states(states: usize) -> TraceMemory {
+    TraceMemory { states, ..TraceMemory::default() }
 }
 
 impl<'c> Form<'c> {
@@ -720,7 +759,7 @@ pub fn give_up(catalogue: &Catalogue, known: &KnownFile, tables: &mut Tables) {
 mod tests {
     use super::*;
     use quiclens_core::limits::{EVENT_ROWS, SUMMARY_ROWS};
-    use quiclens_core::record::columns::connections;
+    use quiclens_core::record::columns::{connections, rejects};
     use quiclens_core::record::rows::Cell;
     use quiclens_core::retention::{Novelty, Retention, Rules};
     use quiclens_edge::access_format::{AccessFormatConfig, Preset};
@@ -798,6 +837,59 @@ mod tests {
                 let wanted = (u32::try_from(known).unwrap(), xxh3_64(&text.as_bytes()[..known]));
                 assert_eq!(followed.prefix(), wanted, "{length} bytes");
             }
+        }
+    }
+
+    fn read_all<'c>(followed: &mut Followed<'c>, catalogue: &'c Catalogue, tables: &mut Tables) {
+        while followed.is_behind() {
+            followed.read(catalogue, 1, tables).unwrap();
+        }
+    }
+
+    /// What becomes of a record of which the first half stood in the file while memory was short.
+    #[test]
+    fn the_beginning_of_a_record_is_let_go_and_read_again() {
+        let catalogue = Catalogue::load().unwrap();
+        let text = decided_by_its_last_record(70);
+        let long = format!("\u{1e}{{\"time\":80,\"name\":\"a:b\",\"data\":{{\"k\":\"{}\"}}}}\n", "x".repeat(700_000));
+        let half = format!("{text}\n{}", &long[..500_000]);
+        let whole = format!("{text}\n{long}");
+        enum Then {
+            Grows,
+            Ends,
+            Shrinks,
+        }
+        for (then, wanted) in
+            [(Then::Grows, (71, None)), (Then::Ends, (70, Some(499_999))), (Then::Shrinks, (70, Some(499_999)))]
+        {
+            let file = tempfile::NamedTempFile::new().unwrap();
+            std::fs::write(file.path(), &half).unwrap();
+            let (mut followed, _) = Followed::open(&catalogue, file.path(), None, None, Instant::now()).unwrap();
+            let mut tables = Tables::default();
+            let now = Instant::now();
+            read_all(&mut followed, &catalogue, &mut tables);
+            assert!(followed.memory().states > 500_000);
+            followed.put_away(&mut Vec::new()).unwrap();
+            followed.rest(now, true);
+            assert!(followed.memory().states < 100_000, "{:?}", followed.memory());
+            assert!(!followed.is_behind() && followed.bytes_behind() == 0, "it waits for the other half");
+            match then {
+                Then::Grows => {
+                    std::fs::write(file.path(), &whole).unwrap();
+                    assert!(!followed.look(now).unwrap());
+                    read_all(&mut followed, &catalogue, &mut tables);
+                }
+                Then::Ends => {}
+                Then::Shrinks => {
+                    std::fs::write(file.path(), &text).unwrap();
+                    assert!(followed.look(now).unwrap());
+                    followed.lose(&catalogue);
+                    followed.tear(&mut tables);
+                }
+            }
+            assert_eq!(followed.finish(&catalogue, &mut tables), Finished::All);
+            let cut = tables.rejects.first().map(|row| row.whole(rejects::LENGTH));
+            assert_eq!((tables.counted, cut), wanted);
         }
     }
 
