@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import mkstemp
@@ -66,7 +67,9 @@ class Served:
         connection = self.connection()
         try:
             where = f"{path}?{urlencode(parameters)}" if parameters else path
-            connection.request(method, where, body, {**self.headers, **headers})
+            # Who is refused before all of the body came finds nobody who reads the rest, and the answer all the same.
+            with suppress(BrokenPipeError, ConnectionResetError):
+                connection.request(method, where, body, {**self.headers, **headers})
             answer = connection.getresponse()
             return Got(answer.status, {n.lower(): v for n, v in answer.getheaders()}, answer.read())
         finally:
