@@ -1,4 +1,4 @@
-"""Client addresses in twelve forms, and logs that have one in every text: what may not be found where redaction is on.
+"""Client addresses in twenty forms, and logs that have one in every text: what may not be found where redaction is on.
 
 The forms are those of `collectors/edge/tests/canary.rs`.
 """
@@ -44,6 +44,14 @@ CANARIES = (
     Canary(r"2001\u003adb8\u003a\u003a77", (r"\u003a77", "2001:db8::77")),
     Canary(r"\u003c192.0.2.77\u003e", ("192.0.2.77",)),
     Canary("ip1=192.0.2.77,ip2=2001:db8::77,port1=443,port2=51234", ("192.0.2.77", "2001:db8::77")),
+    Canary("client:192.0.2.77", ("192.0.2.77",)),
+    Canary("be:192.0.2.77:51234", ("192.0.2.77",)),
+    Canary("/q?ip%3A192.0.2.77", ("192.0.2.77",)),
+    Canary("client:2001:db8:1:2::77", ("db8:1:2", "::77")),
+    Canary("be:2001:db8:1:2:3:4:5:77", ("4:5:77",)),
+    Canary("peer:::ffff:192.0.2.77", ("192.0.2.77",)),
+    Canary("192.0.2.77:443:198.51.100.77:51234", ("192.0.2.77", "198.51.100.77")),
+    Canary("192.0.2.77.51234", ("192.0.2.77",)),
 )
 NEEDLES = tuple(sorted({needle for canary in CANARIES for needle in canary.needles}))
 

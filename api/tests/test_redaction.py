@@ -43,7 +43,7 @@ class Logs:
 
 @pytest.fixture
 def logs(tmp_path: Path) -> list[Logs]:
-    """All twelve forms."""
+    """All twenty forms."""
     made = []
     for number, canary in enumerate(CANARIES):
         folder = tmp_path / f"logs{number}"

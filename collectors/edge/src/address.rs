@@ -101,7 +101,7 @@ pub fn is_public(address: IpAddr) -> bool {
 /// `text` with every address in it replaced by its network, or `None` when it has none. Ports stay. An address may be
 /// written with escapes of JSON (`\u003a`) or of URLs (`%3A`, `%253A`).
 pub fn scrub(text: &str, prefix: Prefix) -> Option<String> {
-    each_spelling(text, prefix, |byte| byte.is_ascii_alphanumeric() || byte == b'_')
+    each_spelling(text, prefix, |byte| byte.is_ascii_alphanumeric())
 }
 
 /// The same of a file's name, where an address may stand between any letters that are not part of one.
@@ -226,28 +226,30 @@ fn spelled(
         Some(places) => places.get(at).map_or(text.len(), |place| place.1),
     };
     let inside = |byte: u8| byte.is_ascii_hexdigit() || matches!(byte, b':' | b'.');
+    let alone = |byte: Option<&u8>| byte.is_none_or(|byte| !is_word(*byte));
     let (mut out, mut kept, mut at) = (String::new(), 0, 0);
     while at < bytes.len() {
         if !inside(bytes[at]) {
             at += 1;
             continue;
         }
-        let start = at;
-        while at < bytes.len() && inside(bytes[at]) {
-            at += 1;
+        let mut run = Run { start: at, end: at, is_alone: true, is_ended: true };
+        while run.end < bytes.len() && inside(bytes[run.end]) {
+            run.end += 1;
         }
-        let alone = |byte: Option<&u8>| byte.is_none_or(|byte| !is_word(*byte));
-        let before = start.checked_sub(1).and_then(|at| bytes.get(at));
+        run.is_alone = alone(at.checked_sub(1).and_then(|at| bytes.get(at)));
         // A name may follow behind a point.
-        let is_ended = matches!(bytes[at - 1], b'.' | b':') || alone(bytes.get(at));
-        if !alone(before) || !is_ended {
-            continue;
-        }
-        // Runs of these bytes are ASCII.
-        let run = core::str::from_utf8(&bytes[start..at]).unwrap_or("");
-        if let Some(length) = network_of_ours(&bytes[start..], run, prefix) {
-            at = start + length;
-        } else if let Some((length, network)) = leading(run, prefix) {
+        run.is_ended = matches!(bytes[run.end - 1], b'.' | b':') || alone(bytes.get(run.end));
+        while let Some((start, place_of)) = run.next_start(bytes, at) {
+            at = start;
+            if let Some(length) = network_of_ours(&bytes[start..], run.end - start, prefix) {
+                at += length;
+                break;
+            }
+            let Some((length, address)) = leading(&bytes[start..run.end], place_of, run.is_ended) else {
+                at += 1;
+                continue;
+            };
             // `192.0.2.7/32` goes with its length.
             let end = start + length;
             let bits = prefix_length(&bytes[end..]);
@@ -255,10 +257,13 @@ fn spelled(
             // What was an escape behind a backslash, that one escaped too, leaves none alone: JSON stays JSON.
             let is_escaped = text.as_bytes().get(place(start)) == Some(&b'\\');
             out.push_str(if is_escaped { before.trim_end_matches('\\') } else { before });
-            out.push_str(&network);
+            out.push_str(&prefix.network(address));
             kept = place(end + bits);
-            at = at.max(end + bits);
+            at = end + bits;
+            // Another address may follow at once, behind what ended this one.
+            run = Run { start: at, is_alone: bytes[at..].starts_with(b"::"), ..run };
         }
+        at = at.max(run.end);
     }
     if kept == 0 {
         return None;
@@ -267,13 +272,63 @@ fn spelled(
     Some(out)
 }
 
+/// Bytes that stand in addresses, one after the other, from `start` to `end`.
+#[derive(Clone, Copy)]
+struct Run {
+    start: usize,
+    end: usize,
+    /// No letter of a word stands before it.
+    is_alone: bool,
+    /// Nor behind it, or a point or colon ends it.
+    is_ended: bool,
+}
+
+/// What stands before the place where an address may begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Before {
+    /// No word: the address may be all of the run.
+    Nothing,
+    /// A word and its colon, as in `client:192.0.2.7`, or in `be:192.0.2.7`, whose word has letters of an address alone.
+    Colon,
+    /// A word and its point.
+    Point,
+}
+
+impl Run {
+    /// Where, from `at` on, an address may begin.
+    fn next_start(&self, bytes: &[u8], at: usize) -> Option<(usize, Before)> {
+        (at..self.end).find_map(|at| {
+            if at == self.start && self.is_alone {
+                return Some((at, Before::Nothing));
+            }
+            let before = at.checked_sub(1).filter(|before| *before >= self.start)?;
+            match bytes[before] {
+                b':' => Some((at, Before::Colon)),
+                b'.' => {
+                    // Numbers with points between them are of a version, or of an address that is told by its beginning.
+                    let is_word = match before.checked_sub(1).filter(|last| *last >= self.start) {
+                        Some(last) => !bytes[last].is_ascii_digit(),
+                        None => true,
+                    };
+                    is_word.then_some((at, Before::Point))
+                }
+                _ => None,
+            }
+        })
+    }
+}
+
+/// Bytes of an address at most: six groups, and one of IPv4.
+const LONGEST: usize = 45;
+
 /// Length of a network that `text` begins with, where it is as small as ours: what [`spelled`] wrote stays, whatever stands
-/// behind it. `run` is what stands before its slash.
-fn network_of_ours(text: &[u8], run: &str, prefix: Prefix) -> Option<usize> {
-    if text.get(run.len()) != Some(&b'/') {
+/// behind it. `length`: of what stands before its slash.
+fn network_of_ours(text: &[u8], length: usize, prefix: Prefix) -> Option<usize> {
+    if length > LONGEST || text.get(length) != Some(&b'/') {
         return None;
     }
-    let network = prefix.network(run.parse().ok()?);
+    let address = core::str::from_utf8(&text[..length]).ok()?.parse().ok()?;
+    let network = prefix.network(address);
     let is_ours = text.starts_with(network.as_bytes()) && !text.get(network.len()).is_some_and(u8::is_ascii_digit);
     is_ours.then_some(network.len())
 }
@@ -297,20 +352,164 @@ fn prefix_length(text: &[u8]) -> usize {
     if is_bits && ends { count + 1 } else { 0 }
 }
 
-/// The network of the address that `run` is, or is with a port or punctuation after it, and the address's length.
-fn leading(run: &str, prefix: Prefix) -> Option<(usize, String)> {
-    if run.len() < 3 || run.len() > 64 || !run.contains(['.', ':']) || !run.bytes().any(|byte| byte.is_ascii_digit()) {
+/// The address that `text` begins with, the rest of a run, and its length. A port, a name or another address may follow
+/// it. `is_ended`: no letter of a word stands behind the run.
+fn leading(text: &[u8], before: Before, is_ended: bool) -> Option<(usize, IpAddr)> {
+    match v4_at(text) {
+        Some((length, address)) => {
+            let is_one = behind_v4(&text[length..], before, is_ended) && !address.is_unspecified();
+            is_one.then_some((length, address.into()))
+        }
+        None => v6_at(text, before, is_ended),
+    }
+}
+
+fn has_digit(text: &[u8]) -> bool {
+    text.iter().any(u8::is_ascii_digit)
+}
+
+/// Four numbers with points between them, which may have zeros before them, and their length.
+fn v4_at(text: &[u8]) -> Option<(usize, Ipv4Addr)> {
+    let (mut octets, mut at) = ([0u8; 4], 0);
+    for (index, octet) in octets.iter_mut().enumerate() {
+        if index > 0 {
+            (text.get(at) == Some(&b'.')).then_some(())?;
+            at += 1;
+        }
+        let count = text[at..].iter().take(4).take_while(|byte| byte.is_ascii_digit()).count();
+        *octet = core::str::from_utf8(&text[at..at + count]).ok().filter(|digits| digits.len() < 4)?.parse().ok()?;
+        at += count;
+    }
+    let is_over = !text.get(at).is_some_and(u8::is_ascii_hexdigit);
+    is_over.then(|| (at, Ipv4Addr::from(octets)))
+}
+
+/// Four numbers with points between them are an address with `text` behind them: behind a point may come a name, or a port
+/// (as tcpdump writes it) and no further number.
+fn behind_v4(text: &[u8], before: Before, is_ended: bool) -> bool {
+    let Some(rest) = text.strip_prefix(b".") else { return is_ended || !text.is_empty() };
+    let next = &rest[..rest.iter().take_while(|byte| byte.is_ascii_hexdigit()).count()];
+    let is_name = next.is_empty() || !next.iter().all(u8::is_ascii_digit);
+    let is_port = || core::str::from_utf8(next).is_ok_and(|port| port.parse::<u16>().is_ok());
+    let is_last = || !matches!(rest[next.len()..], [b'.', digit, ..] if digit.is_ascii_digit());
+    is_name || before != Before::Point && is_port() && is_last()
+}
+
+/// Letters of a group of an IPv6 address.
+const GROUP: usize = 4;
+
+/// Length of the group that `text` begins with; 0 where it begins with none.
+fn group_at(text: &[u8]) -> usize {
+    let count = text.iter().take(GROUP + 1).take_while(|byte| byte.is_ascii_hexdigit()).count();
+    if count > GROUP { 0 } else { count }
+}
+
+/// An IPv6 address, as long as it may be, and its length.
+fn v6_at(text: &[u8], before: Before, is_ended: bool) -> Option<(usize, IpAddr)> {
+    let (mut groups, mut count, mut at) = ([0u16; 8], 0, 0);
+    // Groups before `::`.
+    let mut gap = None;
+    let mut found = None;
+    let (mut has_v4, mut are_pairs) = (false, true);
+    let may_end = |at: usize| at < text.len() || is_ended;
+    if text.starts_with(b"::") {
+        (gap, at) = (Some(0), 2);
+    }
+    while count < 8 - usize::from(gap.is_some()) {
+        let v4 = if gap.is_some() || count >= 6 { v4_at(&text[at..]) } else { None };
+        if let Some((length, v4)) = v4.filter(|(length, _)| may_end(at + length)) {
+            // Where the first group was a word, its second half has no room.
+            let bits = u32::from(v4);
+            let halves = [bits >> 16, bits & 0xffff].map(|half| u16::try_from(half).unwrap_or_default());
+            let room = 8 - usize::from(gap.is_some()) - count;
+            for half in halves.into_iter().take(room) {
+                groups[count] = half;
+                count += 1;
+            }
+            (at, has_v4) = (at + length, true);
+            found = Some((at, count));
+            break;
+        }
+        let length = group_at(&text[at..]);
+        let digits = core::str::from_utf8(&text[at..at + length]).unwrap_or("");
+        let Ok(group) = u16::from_str_radix(digits, 16) else { break };
+        groups[count] = group;
+        are_pairs &= length == 2;
+        (count, at) = (count + 1, at + length);
+        if (gap.is_some() || count == 8) && may_end(at) {
+            found = Some((at, count));
+        }
+        if gap.is_none() && count < 8 && text[at..].starts_with(b"::") {
+            (gap, at) = (Some(count), at + 2);
+            found = Some((at, count));
+        } else if text.get(at) == Some(&b':') {
+            at += 1;
+        } else {
+            break;
+        }
+    }
+    let (mut end, count) = found?;
+    let head = gap.unwrap_or(count).min(count);
+    let mut all = [0u16; 8];
+    all[..head].copy_from_slice(&groups[..head]);
+    all[8 - (count - head)..].copy_from_slice(&groups[head..count]);
+    let address = IpAddr::from(all).to_canonical();
+    if address.is_unspecified() || !has_digit(&text[..end]) {
         return None;
     }
-    let trimmed = run.trim_end_matches(['.', ':']);
-    let whole = [run, trimmed].into_iter().find_map(|text| Some((text.len(), text.parse::<IpAddr>().ok()?)));
-    let with_port = || {
-        let (address, port) = trimmed.rsplit_once(':')?;
-        let parsed: IpAddr = address.parse().ok()?;
-        port.parse::<u16>().ok().map(|_| (address.len(), parsed))
-    };
-    let (length, address) = whole.or_else(with_port)?;
-    (!address.is_unspecified()).then(|| (length, prefix.network(address)))
+    let first = &text[..group_at(text)];
+    if count == 8 && !has_v4 {
+        // A sum of bytes is written in pairs, as an address of a network card is.
+        let is_whole = before == Before::Nothing && is_port_or_nothing(&text[end..]);
+        if are_pairs && !is_whole {
+            return None;
+        }
+        // The first of more groups may be a word, and the last one of the address: only what begins as addresses do has a
+        // port.
+        let is_beginning = first.len() == GROUP && has_digit(first);
+        if !(is_beginning && is_port_or_nothing(&text[end..])) {
+            end += more_groups(&text[end..]);
+        }
+    } else if !has_v4 {
+        let is_whole = before == Before::Nothing && is_port_or_nothing(&text[end..]);
+        // `f64::consts` is none.
+        let is_likely = first.is_empty() || first.len() == GROUP || count >= 3;
+        if !is_whole && !is_likely {
+            return None;
+        }
+        if count == 7 {
+            end += more_groups(&text[end..]);
+        }
+    }
+    // What is left of a group that is too long, or of a word.
+    end += text[end..].iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
+    Some((end, address))
+}
+
+/// Length of the groups that follow an address, each behind a colon. An address of IPv4 is none.
+fn more_groups(text: &[u8]) -> usize {
+    let mut at = 0;
+    while text.get(at) == Some(&b':') {
+        let length = group_at(&text[at + 1..]);
+        if length == 0 || v4_at(&text[at + 1..]).is_some() {
+            break;
+        }
+        at += 1 + length;
+    }
+    at
+}
+
+/// Bytes behind an address that are looked at.
+const BEHIND: usize = 64;
+
+/// `text`, which follows an address to the end of its run, is a port, or punctuation, as far as it is looked at.
+fn is_port_or_nothing(text: &[u8]) -> bool {
+    let text = &text[..text.len().min(BEHIND)];
+    let end = text.iter().rposition(|byte| !matches!(byte, b'.' | b':')).map_or(0, |last| last + 1);
+    match &text[..end] {
+        [b':', port @ ..] => core::str::from_utf8(port).is_ok_and(|port| port.parse::<u16>().is_ok()),
+        text => text.is_empty(),
+    }
 }
 
 #[cfg(test)]
@@ -372,12 +571,57 @@ mod tests {
             ("2001:db8:dead:ef::7b8:1::", "2001:db8:dead::/48::"),
             ("eef::77:: end", "eef::/48:: end"),
             ("e::1/48:4::$1", "e::/48:4::$1"),
+            // Behind a word and its colon, whatever letters the word has.
+            ("client:203.0.113.77", "client:203.0.113.0/24"),
+            ("peer:203.0.113.77:4433", "peer:203.0.113.0/24:4433"),
+            ("/q?ip:203.0.113.77", "/q?ip:203.0.113.0/24"),
+            ("client:2001:db8:77::1", "client:2001:db8:77::/48"),
+            ("be:203.0.113.77", "be:203.0.113.0/24"),
+            ("a:be:203.0.113.77.", "a:be:203.0.113.0/24."),
+            ("client1:203.0.113.77:", "client1:203.0.113.0/24:"),
+            ("10:20:30:203.0.113.77", "10:20:30:203.0.113.0/24"),
+            ("be:2001:db8:77:1::1", "be:2001:db8::/48"),
+            ("be:2001:db8:1:2:3:4:5:77", "be:2001:db8::/48"),
+            ("1:2001:db8:1:2:3:4:5:77", "1:2001:db8::/48"),
+            ("client:2001:DB8:1:2:3:4:5:77", "client:2001:db8:1::/48"),
+            ("client::2001:db8:1:2:3:4:5:77", "client::2001:db8:1::/48"),
+            ("client:::ffff:203.0.113.77", "client:203.0.113.0/24"),
+            ("be::ffff:203.0.113.77", "be::/48"),
+            ("client:::1", "client:::/48"),
+            ("client:fe80::1%eth0", "client:fe80::/48%eth0"),
+            ("client:64:ff9b::203.0.113.77:1", "client:64:ff9b::/48:1"),
+            ("client_203.0.113.77_2001:db8::7_x", "client_203.0.113.0/24_2001:db8::/48_x"),
+            ("client.203.0.113.77", "client.203.0.113.0/24"),
+            ("be.203.0.113.77", "be.203.0.113.0/24"),
+            ("...203.0.113.77", "...203.0.113.0/24"),
+            ("client:.203.0.113.77", "client:.203.0.113.0/24"),
+            ("client:203.0.113.77/32", "client:203.0.113.0/24"),
+            ("client:203.000.113.077", "client:203.0.113.0/24"),
+            (
+                "a=203.0.113.77,b@203.0.113.78|\"203.0.113.79(2001:db8::7",
+                "a=203.0.113.0/24,b@203.0.113.0/24|\"203.0.113.0/24(2001:db8::/48",
+            ),
+            // Before a name, a port or another address.
+            ("203.0.113.77:backend", "203.0.113.0/24:backend"),
+            ("203.0.113.77.de", "203.0.113.0/24.de"),
+            ("203.0.113.77.443 > 198.51.100.7.51234:", "203.0.113.0/24.443 > 198.51.100.0/24.51234:"),
+            ("2001:db8::7.443", "2001:db8::/48.443"),
+            ("2001:db8:1:2::backend", "2001:db8:1::/48kend"),
+            ("2001:db8:1:2::12345", "2001:db8:1::/48"),
+            ("203.0.113.77:198.51.100.7", "203.0.113.0/24:198.51.100.0/24"),
+            ("203.0.113.77:443:198.51.100.7:51234", "203.0.113.0/24:443:198.51.100.0/24:51234"),
+            ("be:2001:db8:1:2:3:4:203.0.113.77", "be:2001:db8::/48"),
+            ("2001:db8::1:2001:db8::2", "2001:db8::/48::/48"),
+            ("2001:db8:1:2:3:4:5:77:203.0.113.77", "2001:db8:1::/48:203.0.113.0/24"),
+            ("2001:db8:1:2:3:4:5:77:2001:db8:1:2:3:4:5:78", "2001:db8:1::/48"),
         ] {
             assert_eq!(scrub(text, prefix).as_deref(), Some(want), "{text}");
             assert_eq!(scrub(want, prefix), None, "{text}: again");
         }
         for (text, want) in [
             ("192%2E0%2E2%2E7", "192.0.2.0/24"),
+            ("client%3A192.0.2.7", "client%3A192.0.2.0/24"),
+            (r"be\u003a192.0.2.7", r"be\u003a192.0.2.0/24"),
             ("/?ip=192%252e0.2.7%3A443&x=%20", "/?ip=192.0.2.0/24%3A443&x=%20"),
             ("2001%3Adb8%3A%3A7", "2001:db8::/48"),
             ("%5B2001:db8::7%5D%3A1", "%5B2001:db8::/48%5D%3A1"),
@@ -410,8 +654,34 @@ mod tests {
         assert!(Bound::FieldPath.times() > 0);
         assert_eq!(scrub_path(&"1.".repeat(1 << 20), prefix).as_deref(), Some("[redacted]"));
         assert_eq!(scrub_name("conn_192.0.2.7_51234.qlog", prefix).as_deref(), Some("conn_192.0.2.0/24_51234.qlog"));
-        for text in ["10:20:30", "1.2.3", "std::deque", "v1.2.3.4", "0.0.0.0", "::", "a::b", "12.5", "192.0.2.0/24", ""]
-        {
+        for text in [
+            "10:20:30",
+            "2026-11-22T10:20:30.123456",
+            "1.2.3",
+            "std::deque",
+            "std::f64::consts",
+            "f64::consts",
+            "v1.2.3.4",
+            "client:v1.2.3.4",
+            "client:1.2.3",
+            "1.3.6.1.4.1.311",
+            "Chrome/119.0.6045.199",
+            "client:119.0.6045.199",
+            "0.0.0.0",
+            "client:0.0.0.0",
+            "::",
+            "a::b",
+            "a:b",
+            "a:1",
+            "12.5",
+            "192.0.2.0/24",
+            "02:42:ac:11:00:02",
+            "mac:02:42:ac:11:00:02",
+            "sha1:d3:48:62:0f:a1:90:12:34:56:78:9a:bc:de:f0:11:22:33:44:55:66",
+            "0011223344556677",
+            "id:00112233445566778899aabbccddeeff",
+            "",
+        ] {
             assert_eq!(scrub(text, prefix), None, "{text}");
         }
     }
