@@ -153,7 +153,7 @@ impl<'c> TraceReader<'c> {
     /// out of date.
     pub fn follow(&mut self, other: &mut Self, tables: &mut Tables) {
         other.open(tables);
-        self.open.ended = other.open.ended.iter().copied().chain(1..=other.open.begun).collect();
+        self.open.ended_before = other.open.ended_before.max(other.open.begun);
         self.comes_after(other.earlier());
     }
 

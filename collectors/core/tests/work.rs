@@ -10,9 +10,12 @@ use quiclens_core::catalogue::Catalogue;
 use quiclens_core::dialect::{LossReporting, Units};
 use quiclens_core::event::Event;
 use quiclens_core::fold::{Fold, Trace};
-use quiclens_core::header::Vantage;
+use quiclens_core::header::{Header, Vantage};
 use quiclens_core::reader::qlog::Reader;
 use quiclens_core::reader::quic_trace;
+use quiclens_core::reader::sniff::Framing;
+use quiclens_core::tables::Tables;
+use quiclens_core::trace::TraceReader;
 use std::sync::LazyLock;
 
 static CATALOGUE: LazyLock<Catalogue> = LazyLock::new(|| Catalogue::load().unwrap());
@@ -255,4 +258,23 @@ fn what_stays_open_costs_as_much_for_each_record_of_a_long_log_as_of_a_short_one
         let [short, long] = [15_000, 60_000].map(|packets| steps(&log(packets), LossReporting::Packet));
         assert!(short < MOST && long <= 2 * short + 2, "{name}: {short} steps a record, then {long}");
     }
+}
+
+/// Headers of one file: each trace ends those before it, and each of them is named once, not once for each that follows.
+#[test]
+fn a_header_costs_no_look_at_the_traces_before_it() {
+    let header = || Header::sequential(br#"{"qlog_version":"0.3","trace":{}}"#, Framing::NdJson).unwrap();
+    let mut tables = Tables::default();
+    let mut trace = TraceReader::new(&CATALOGUE, header(), "file");
+    for _ in 0..1000 {
+        for group in ["a", "b"] {
+            let record = format!(r#"{{"time":1,"name":"a:b","group_id":"{group}","data":{{}}}}"#);
+            trace.push_whole(record.as_bytes(), &mut tables).unwrap();
+        }
+        let mut next = TraceReader::new(&CATALOGUE, header(), "file");
+        next.follow(&mut trace, &mut tables);
+        std::mem::replace(&mut trace, next).finish(true, &mut tables);
+    }
+    let told: Vec<(u64, bool)> = trace.save_connections().map(|(number, state)| (number, state.is_some())).collect();
+    assert_eq!((told, trace.save_connections().count()), (vec![(1, false), (2, false)], 0));
 }

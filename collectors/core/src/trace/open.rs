@@ -197,6 +197,8 @@ pub(super) struct Open {
     pub is_plain: bool,
     /// Numbers of those that ended since the state was put away.
     pub ended: Vec<u64>,
+    /// Those of traces before it in the file, of which none is open: from 1 to this.
+    pub ended_before: u64,
 }
 
 impl Open {
