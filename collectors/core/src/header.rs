@@ -1,6 +1,7 @@
 //! What the header of a trace says: vantage, clock, dimensions, declared ids.
 
 use crate::dialect::places;
+use crate::limits::{HEADER_VALUES, NAME_BYTES};
 use crate::reader::json::{Cursor, JsonFault};
 use crate::reader::number::Places;
 use crate::reader::sniff::Framing;
@@ -100,22 +101,78 @@ pub struct Header {
 /// JSON to a value, whatever stands in it: a scalar that is no value (a lone surrogate, 1e999, bytes that are no UTF-8)
 /// is kept as its text, and added to `unread`.
 fn read(text: &[u8], unread: &mut Vec<u8>) -> Value {
-    serde_json::from_slice(text).unwrap_or_else(|_| {
-        let mut cursor = Cursor::new(text);
-        each(&mut cursor, unread).unwrap_or_else(|_| scalar(text, unread))
+    let mut cursor = Cursor::new(text);
+    let mut left = HEADER_VALUES;
+    each(&mut cursor, HEADER_VALUES, &mut left, unread).unwrap_or_else(|_| {
+        // Nested one level too deep for the cursor.
+        if count_values(text, HEADER_VALUES) <= HEADER_VALUES { scalar(text, unread) } else { as_text(text, unread) }
     })
 }
 
-/// [`read`], value by value; the depth is the cursor's to bound.
-fn each(cursor: &mut Cursor<'_>, unread: &mut Vec<u8>) -> Result<Value, JsonFault> {
+/// How many values there are in `text`, which is JSON, as far as they are no more than `most`.
+fn count_values(text: &[u8], most: usize) -> usize {
+    let begins = |byte: &&u8| matches!(byte, b',' | b'[' | b'{');
+    if text.iter().filter(begins).take(most).count() < most {
+        // Brackets and commas in texts are counted too: there are fewer values then.
+        return 1 + text.iter().filter(begins).count();
+    }
+    let (mut count, mut is_text, mut is_escaped) = (1, false, false);
+    for byte in text {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' => is_escaped = is_text,
+            b'"' => is_text = !is_text,
+            b',' | b'[' | b'{' if !is_text => count += 1,
+            _ => {}
+        }
+        if count > most {
+            break;
+        }
+    }
+    count
+}
+
+/// How many members the object has that `text` is, which is JSON, as far as they are no more than `most`.
+fn count_members(text: &[u8], most: usize) -> Result<usize, JsonFault> {
+    let mut cursor = Cursor::new(text);
+    cursor.take(b'{')?;
+    let mut count = 0;
+    let mut is_more = !cursor.empty(b'}')?;
+    while is_more && count <= most {
+        count += 1;
+        cursor.key()?;
+        cursor.value()?;
+        is_more = cursor.more(b'}')?;
+    }
+    Ok(count)
+}
+
+/// Values of one field of a header that has too many in all: others have room beside it.
+const LARGE_FIELD: usize = HEADER_VALUES / 16;
+
+/// [`read`], value by value; the depth is the cursor's to bound. `most`: as many values may be in it; `left`: in the whole
+/// header from here on.
+fn each(cursor: &mut Cursor<'_>, most: usize, left: &mut usize, unread: &mut Vec<u8>) -> Result<Value, JsonFault> {
     // Checked as a whole before any level is entered: the nesting is that of `MAX_DEPTH` at most.
     let mut ahead = *cursor;
     let text = ahead.value()?;
-    if let Ok(value) = serde_json::from_slice(text) {
+    let (first, most) = (cursor.peek()?, most.min(*left));
+    let count = if matches!(first, b'{' | b'[') { count_values(text, most) } else { 0 };
+    if count <= most
+        && let Ok(value) = serde_json::from_slice(text)
+    {
+        *left -= count;
         *cursor = ahead;
         return Ok(value);
     }
-    match cursor.peek()? {
+    // Of a large object the members are read that are not.
+    let is_too_large = count > most && (first == b'[' || count_members(text.trim_ascii_start(), most)? >= most);
+    if is_too_large {
+        *cursor = ahead;
+        return Ok(as_text(text, unread));
+    }
+    let most = if count > most { LARGE_FIELD } else { most };
+    match first {
         b'{' => {
             cursor.at += 1;
             let mut members = Map::new();
@@ -129,7 +186,8 @@ fn each(cursor: &mut Cursor<'_>, unread: &mut Vec<u8>) -> Result<Value, JsonFaul
                     other => other.to_string(),
                 };
                 cursor.take(b':')?;
-                members.insert(key, each(cursor, unread)?);
+                *left = left.saturating_sub(1);
+                members.insert(key, each(cursor, most, left, unread)?);
                 is_more = cursor.more(b'}')?;
             }
             Ok(Value::Object(members))
@@ -139,7 +197,8 @@ fn each(cursor: &mut Cursor<'_>, unread: &mut Vec<u8>) -> Result<Value, JsonFaul
             let mut members = Vec::new();
             let mut is_more = !cursor.empty(b']')?;
             while is_more {
-                members.push(each(cursor, unread)?);
+                *left = left.saturating_sub(1);
+                members.push(each(cursor, most, left, unread)?);
                 is_more = cursor.more(b']')?;
             }
             Ok(Value::Array(members))
@@ -149,11 +208,13 @@ fn each(cursor: &mut Cursor<'_>, unread: &mut Vec<u8>) -> Result<Value, JsonFaul
 }
 
 fn scalar(text: &[u8], unread: &mut Vec<u8>) -> Value {
-    serde_json::from_slice(text).unwrap_or_else(|_| {
-        unread.extend_from_slice(text);
-        unread.push(b'\n');
-        Value::String(String::from_utf8_lossy(text).into_owned())
-    })
+    serde_json::from_slice(text).unwrap_or_else(|_| as_text(text, unread))
+}
+
+fn as_text(text: &[u8], unread: &mut Vec<u8>) -> Value {
+    unread.extend_from_slice(text);
+    unread.push(b'\n');
+    Value::String(String::from_utf8_lossy(text).into_owned())
 }
 
 /// The inside of an object, which is JSON; see [`read`].
@@ -198,6 +259,7 @@ impl Header {
         let is_format = |text: &str| TimeFormat::read(text.as_bytes()).is_some();
         let is_unit = |text: &str| places(text).is_some();
         let reference = self.common("reference_time");
+        let is_name = |text: &str| text.len() <= NAME_BYTES;
         let told: [(&Value, IsKnown); 7] = [
             (&self.trace("vantage_point")["type"], is_vantage),
             (self.trace("vantagepoint"), is_vantage),
@@ -209,6 +271,8 @@ impl Header {
         ];
         let unread = told.into_iter().filter(|(value, is_known)| !says(value, *is_known));
         let mut found: Vec<String> = unread.map(|(value, _)| value.to_string()).collect();
+        let names = ["ODCID", "group_id", "server"].map(|key| self.common(key));
+        found.extend(names.into_iter().filter_map(Value::as_str).filter(|name| !is_name(name)).map(str::to_owned));
         let fields = self.fields().into_iter().flatten();
         found.extend(fields.filter(|field| !field.is_string()).map(Value::to_string));
         for text in found {
@@ -322,12 +386,17 @@ impl Header {
             .find(|ns| plausible(*ns))
     }
 
+    /// The server's name.
+    pub fn server(&self) -> Option<&str> {
+        self.common("server").as_str().filter(|name| name.len() <= NAME_BYTES)
+    }
+
     /// Ids that the header declares, in the order of `DESIGN` 3: ODCID, group_id.
     pub fn declared(&self) -> Option<String> {
         ["ODCID", "group_id"]
             .iter()
             .filter_map(|key| self.common(key).as_str())
-            .find(|id| !id.is_empty() && *id != "(empty)")
+            .find(|id| (1..=NAME_BYTES).contains(&id.len()) && *id != "(empty)")
             .map(normal_id)
     }
 

@@ -50,6 +50,9 @@ pub const CONNECTIONS: usize = 1 << 15;
 /// Connections of a trace that could not begin and are remembered, so that one of them that begins later is incomplete.
 pub const REFUSED: usize = 1 << 16;
 
+/// Bytes of a name that records or a header give a connection, or its server. Ids have 20 bytes (RFC 9000, 17.2), 40 in hex.
+pub const NAME_BYTES: usize = 1 << 10;
+
 /// Bytes that the header of one trace may take in the rows of all its connections.
 pub const HEADER_COPIES: usize = 256 << 20;
 
@@ -93,6 +96,12 @@ pub const HELD: usize = 8192;
 
 /// Bytes of such records of all connections of all traces that a process follows, about.
 pub const HELD_BYTES: usize = 32 << 20;
+
+/// Bytes that a record which waits takes beside its event and its text, with its place among the others.
+pub const HELD_RECORD: usize = 112;
+
+/// Bytes that the places of a connection's records take where one waits: as much as those of eleven.
+pub const HELD_PLACES: usize = 368;
 
 /// Records of one connection that wait for an acknowledgement behind a silence in which the log's clock may have been set.
 /// It is usually the first of them; a client that downloads has thousands before it.
@@ -143,6 +152,12 @@ pub const DATAGRAM: usize = 256 << 10;
 
 /// Bytes of the headers of a document that are looked for ahead of the events that they describe.
 pub const HEADERS_AHEAD: usize = 64 << 20;
+
+/// Bytes that each of those headers counts for beside its text.
+pub const HEADER_AHEAD: usize = 128;
+
+/// Values of a header that are read: each takes some ten times as much memory as its text.
+pub const HEADER_VALUES: usize = 1 << 16;
 
 /// Letters that are kept of a field of HTTP.
 pub const HTTP_FIELD: usize = 2048;
@@ -217,7 +232,7 @@ const fn limit(of: &'static str, value: u64, unit: &'static str, counted: Counte
 }
 
 /// All of them.
-pub const TABLE: [Limit; 55] = [
+pub const TABLE: [Limit; 58] = [
     limit("a record, a header field", RECORD_LIMIT as u64, "B", Reject(Skip::TooLong), "it is passed over"),
     limit("nesting", MAX_DEPTH as u64, "levels", Reject(Skip::TooDeep), "the record is passed over"),
     limit("an integer", LARGEST, "", Not, "it has no column and is kept as it was written, in `more`"),
@@ -266,6 +281,27 @@ pub const TABLE: [Limit; 55] = [
         "connections",
         Reject(Skip::TooManyConnections),
         "records of others are passed over until one has ended",
+    ),
+    limit(
+        "a connection's name in its records",
+        NAME_BYTES as u64,
+        "B",
+        Reject(Skip::TooLong),
+        "the record is passed over",
+    ),
+    limit(
+        "an id, or the server's name, that a header gives",
+        NAME_BYTES as u64,
+        "B",
+        Reject(Skip::HeaderValue),
+        "it names nothing",
+    ),
+    limit(
+        "values of a header, each of the document's and the trace's",
+        HEADER_VALUES as u64,
+        "values",
+        Reject(Skip::HeaderValue),
+        "a list or an object with more is kept as its text",
     ),
     limit(
         "a trace's header, in the rows of all its connections",

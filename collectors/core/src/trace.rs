@@ -228,6 +228,15 @@ impl<'c> TraceReader<'c> {
     }
 
     fn parse(&mut self, text: &[u8]) -> Result<usize, Stop> {
+        let length = self.parse_any(text)?;
+        if self.event.group.len as usize > limits::NAME_BYTES {
+            // A connection keeps its name several times over.
+            return Err(Stop::Skip(Skip::TooLong));
+        }
+        Ok(length)
+    }
+
+    fn parse_any(&mut self, text: &[u8]) -> Result<usize, Stop> {
         if matches!(self.header.framing, Framing::QuicTrace | Framing::LineV1) {
             let seq = quic_trace::read(self.catalogue, text, &mut self.event).map_err(Stop::Skip)?;
             if seq.is_none() && self.header.framing == Framing::LineV1 {
@@ -464,7 +473,7 @@ impl<'c> TraceReader<'c> {
         let mut vantage = header.vantage();
         let declared = if group.is_empty() { header.declared() } else { Some(normal_id(&group)) };
         let mut epoch_ns = self.timeline.epoch_ns();
-        let mut server = header.common("server").as_str().map(str::to_owned);
+        let mut server = header.server().map(str::to_owned);
         if self.event.kind == Kind::ClockAnchor {
             // quiclens line v1: epoch us, host, process id, vantage.
             let value: String =
@@ -475,7 +484,11 @@ impl<'c> TraceReader<'c> {
                 self.event.unread.push(0);
             }
             epoch_ns = anchor.map(|anchor| anchor.wrapping_sub(self.event.source_ns));
-            server = parts.next().map(str::to_owned);
+            let name = parts.next();
+            server = name.filter(|name| name.len() <= limits::NAME_BYTES).map(str::to_owned);
+            if name.is_some() && server.is_none() {
+                self.event.unread.push(0);
+            }
             if let Some(word) = parts.nth(1) {
                 vantage = Vantage::read(word).unwrap_or(Vantage::Unknown);
             }
@@ -738,7 +751,7 @@ fn initial_id(event: &Event, vantage: Vantage, flow_is_client: bool) -> Option<S
             .iter()
             .find_map(|key| event.leftover(key))?;
         let id = id.trim_matches('"');
-        return (!id.is_empty()).then(|| normal_id(id));
+        return (1..=limits::NAME_BYTES).contains(&id.len()).then(|| normal_id(id));
     }
     let from_client = match (event.kind, vantage) {
         (Kind::PacketSent, Vantage::Client) | (Kind::PacketReceived, Vantage::Server) => true,
@@ -748,5 +761,6 @@ fn initial_id(event: &Event, vantage: Vantage, flow_is_client: bool) -> Option<S
         _ => false,
     };
     let id = event.word(Word::Dcid);
-    (from_client && event.word(Word::PacketType) == "initial" && id.len() >= 8).then(|| normal_id(id))
+    let is_long_enough = (8..=limits::NAME_BYTES).contains(&id.len());
+    (from_client && event.word(Word::PacketType) == "initial" && is_long_enough).then(|| normal_id(id))
 }

@@ -212,6 +212,81 @@ fn so_many_connections_are_open() {
 }
 
 #[test]
+fn a_connection_has_a_name_of_so_many_bytes() {
+    let name = |length: usize| "n".repeat(length);
+    let of = |length: usize| format!(r#"{{"time":1,"name":"a:b","group_id":"{}","data":{{}}}}"#, name(length));
+    assert!(read(&of(NAME_BYTES + 1)).0.is_ok(), "only a trace keeps it");
+    let row = |length: usize| format!("{}\t0\t1\tupdate_rtt\t1", name(length));
+    let pushed = |header: Header, record: String| {
+        let (mut tables, mut trace) = (Tables::default(), TraceReader::new(&CATALOGUE, header, "file"));
+        let pushed = trace.push_whole(record.as_bytes(), &mut tables);
+        trace.finish(true, &mut tables);
+        (pushed, tables.connections.len())
+    };
+    let header = || Header::sequential(HEADER.as_bytes(), Framing::NdJson).unwrap();
+    let rows = || Header::rows(Framing::LineV1);
+    for (length, wanted) in [(NAME_BYTES, (Ok(()), 1)), (NAME_BYTES + 1, (Err(Stop::Skip(Skip::TooLong)), 0))] {
+        assert_eq!(pushed(header(), of(length)), wanted);
+        assert_eq!(pushed(rows(), row(length)), wanted);
+    }
+}
+
+#[test]
+fn a_header_gives_names_of_so_many_bytes() {
+    for key in ["ODCID", "group_id", "server"] {
+        for (length, is_taken) in [(NAME_BYTES, true), (NAME_BYTES + 1, false)] {
+            let name = "n".repeat(length);
+            let text = format!(r#"{{"qlog_version":"0.3","trace":{{"common_fields":{{"{key}":"{name}"}}}}}}"#);
+            let header = Header::sequential(text.as_bytes(), Framing::NdJson).unwrap();
+            let given = header.declared().or(header.server().map(str::to_owned));
+            assert_eq!((given, header.unread.is_empty()), (is_taken.then_some(name), is_taken), "{key}");
+        }
+    }
+    // What a record says of its connection is no name either.
+    let names = |length: usize| {
+        let name = "0".repeat(length);
+        let initial = packet("received", 0, "", "").replace("\"1RTT\"", &format!("\"initial\",\"dcid\":\"{name}\""));
+        let found = tables(HEADER, [initial]);
+        let is_named = found.connections[0].text(connections::CONNECTION_ID) == Some(name.as_str());
+        let anchor = format!("c\t0\t0\tclock_anchor\t1700000000000000, {name}, 1, server");
+        let mut found = Tables::default();
+        let mut trace = TraceReader::new(&CATALOGUE, Header::rows(Framing::LineV1), "file");
+        trace.push_whole(anchor.as_bytes(), &mut found).unwrap();
+        trace.finish(true, &mut found);
+        (is_named, found.connections[0].text(connections::SERVER) == Some(name.as_str()))
+    };
+    assert_eq!((names(NAME_BYTES), names(NAME_BYTES + 1)), ((true, true), (false, false)));
+}
+
+#[test]
+fn so_many_values_of_a_header_are_read() {
+    let header = |list: usize| {
+        let text = format!(
+            r#"{{"qlog_version":"0.3","x":[{}],"trace":{{"vantage_point":{{"type":"server"}}}}}}"#,
+            vec!["1"; list].join(",")
+        );
+        Header::sequential(text.as_bytes(), Framing::NdJson).unwrap()
+    };
+    // Beside the list and its values there are the record, its version, the trace, its point, and the type of that.
+    let most = HEADER_VALUES - 6;
+    for (list, is_read) in [(most, true), (most + 1, false)] {
+        let header = header(list);
+        let found = &header.json["file"]["x"];
+        assert_eq!((found.is_array(), found.is_string(), header.unread.is_empty()), (is_read, !is_read, is_read));
+        assert_eq!(header.vantage().name(), "server", "other fields are read");
+    }
+    // Of texts the commas are none.
+    let text = format!(r#"{{"qlog_version":"0.3","x":["{}"]}}"#, "\\\",[{".repeat(HEADER_VALUES));
+    let header = Header::sequential(text.as_bytes(), Framing::NdJson).unwrap();
+    assert!(header.json["file"]["x"].is_array() && header.unread.is_empty());
+    // An object with more members than that is kept as its text too.
+    let members: Vec<String> = (0..HEADER_VALUES).map(|number| format!(r#""{number}":1"#)).collect();
+    let trace = format!("\"x\":{{{}}},\"vantage_point\":{{\"type\":\"server\"}}", members.join(","));
+    let header = Header::contained(b"", trace.as_bytes(), (0, 0));
+    assert_eq!((header.json["trace"]["x"].is_string(), header.vantage().name()), (true, "server"));
+}
+
+#[test]
 fn a_header_is_repeated_so_often() {
     let long = "x".repeat(RECORD_LIMIT - 1024);
     let header = format!(r#"{{"qlog_version":"0.3","title":"{long}","trace":{{}}}}"#);
@@ -446,12 +521,12 @@ fn records_of_all_connections_wait_in_so_many_bytes() {
     // What a record that waits counts for, in `trace/order.rs`; a short one of each connection waits too.
     let bytes = |length: usize| {
         let record = held_record(0, 71.0, length);
-        record.len() + read(&record).1.clone().memory()
+        HELD_RECORD + record.len() + read(&record).1.clone().memory()
     };
     let length = 4000;
     for others in [0, HELD_BYTES / 4 * 3] {
         let beside = TraceMemory { held: others, ..TraceMemory::default() };
-        let most = (HELD_BYTES - others - 31 * bytes(80)) / bytes(length);
+        let most = (HELD_BYTES - others - 31 * (HELD_PLACES + bytes(80))) / bytes(length);
         let (back, events) = held_back(beside, most, length);
         assert_eq!((back, events), (vec![0; 31], most as u64 + 5 * 31), "all of them wait, and go on in order");
         let (back, events) = crosses(Bound::HeldBytes, || held_back(beside, most + 1, length));

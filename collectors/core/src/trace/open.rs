@@ -73,8 +73,13 @@ impl Connection {
     /// `of_all` is the sum of all connections, in bytes.
     pub fn count_state(&mut self, of_all: &mut usize) {
         let before = self.size.bytes();
-        self.size.count(size_of::<Self>() + self.fold.get_heap_size());
+        self.size.count(size_of::<Self>() + self.names_bytes() + self.fold.get_heap_size());
         *of_all = (*of_all + self.size.bytes()).saturating_sub(before);
+    }
+
+    /// Memory of its names, of which the first is the key of the map of open connections too.
+    fn names_bytes(&self) -> usize {
+        2 * self.group.capacity() + self.key.connection_id.capacity() + self.key.trace_id.capacity()
     }
 
     /// Folds an event, at once or, if records of the connection are held, in the order of their times.

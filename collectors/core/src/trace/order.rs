@@ -7,7 +7,7 @@
 
 use crate::crossed::Bound;
 use crate::event::Event;
-use crate::limits::HELD;
+use crate::limits::{HELD, HELD_PLACES, HELD_RECORD};
 use std::collections::BTreeMap;
 
 /// How late a record may be, ns.
@@ -27,9 +27,9 @@ pub(super) struct HeldRecord {
 }
 
 impl HeldRecord {
-    /// Bytes that it has.
+    /// Bytes that it takes, with its place.
     pub fn bytes(&self) -> usize {
-        self.event.memory() + self.raw.capacity()
+        HELD_RECORD + self.event.memory() + self.raw.capacity()
     }
 }
 
@@ -38,8 +38,8 @@ impl HeldRecord {
 pub(super) struct Order {
     newest_ns: i64,
     /// By time, then by their number in the connection. Rows say their number themselves, so that two may have the same
-    /// one: then as they came.
-    held: BTreeMap<(i64, u64, u64), HeldRecord>,
+    /// one: then as they came. Boxed, since the map has room for eleven where it has one.
+    held: BTreeMap<(i64, u64, u64), Box<HeldRecord>>,
     /// Records that came.
     came: u64,
     bytes: usize,
@@ -51,7 +51,7 @@ impl Order {
         self.newest_ns = self.newest_ns.max(at_ns);
         self.bytes += held.bytes();
         self.came += 1;
-        self.held.insert((at_ns, held.event.seq, self.came), held);
+        self.held.insert((at_ns, held.event.seq, self.came), Box::new(held));
     }
 
     /// The next record whose turn has come.
@@ -71,12 +71,16 @@ impl Order {
     pub fn next_of_all(&mut self) -> Option<HeldRecord> {
         let (_, held) = self.held.pop_first()?;
         self.bytes -= held.bytes();
-        Some(held)
+        if self.held.is_empty() {
+            // An empty map keeps its room.
+            self.held = BTreeMap::new();
+        }
+        Some(*held)
     }
 
-    /// Bytes that those which wait have, about.
+    /// Bytes that those which wait take, about.
     pub fn bytes(&self) -> usize {
-        self.bytes
+        self.bytes + if self.held.is_empty() { 0 } else { HELD_PLACES }
     }
 }
 
@@ -114,7 +118,18 @@ mod tests {
         }
         let bytes = order.bytes();
         let places: Vec<u64> = std::iter::from_fn(|| order.next_of_all()).map(|held| held.place).collect();
-        assert_eq!((places, bytes, order.bytes()), (vec![30, 10, 20], 3 * size_of::<Event>(), 0));
+        assert_eq!(
+            (places, bytes, order.bytes()),
+            (vec![30, 10, 20], HELD_PLACES + 3 * (HELD_RECORD + size_of::<Event>()), 0)
+        );
+    }
+
+    #[test]
+    fn what_a_record_takes_beside_its_event_is_counted() {
+        let rest = size_of::<HeldRecord>() - size_of::<Event>();
+        // A node of the map has room for eleven, and half of it may be empty.
+        let place = size_of::<(i64, u64, u64)>() + size_of::<Box<HeldRecord>>();
+        assert!(rest + 2 * place <= HELD_RECORD && 11 * place <= HELD_PLACES, "{rest}, {place}");
     }
 
     #[test]
@@ -124,7 +139,7 @@ mod tests {
             order.hold(0, held(0, seq));
         }
         assert_eq!(crosses(Bound::Held, || times(|| order.next()).len()), 10);
-        assert_eq!(order.bytes(), HELD * size_of::<Event>());
+        assert_eq!(order.bytes(), HELD_PLACES + HELD * (HELD_RECORD + size_of::<Event>()));
         assert_eq!((times(|| order.next_of_all()).len(), order.bytes()), (HELD, 0));
     }
 }

@@ -85,9 +85,9 @@ impl Silence {
         self.held
     }
 
-    /// Bytes that they have, about.
+    /// Bytes that they take, about; room for more is held beside them.
     pub fn bytes(&self) -> usize {
-        self.bytes
+        self.bytes + (self.held.capacity() - self.held.len()) * size_of::<HeldRecord>()
     }
 }
 
