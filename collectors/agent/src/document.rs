@@ -10,7 +10,7 @@ use crate::file::{Breathe, Files, Reading};
 use crate::records::count_unread;
 use quiclens_core::crossed::Bound;
 use quiclens_core::header::Header;
-use quiclens_core::limits::HEADERS_AHEAD;
+use quiclens_core::limits::{HEADER_AHEAD, HEADERS_AHEAD};
 use quiclens_core::reader::brackets::{Brackets, Unbalanced};
 use quiclens_core::reader::document::{Document, RefusedElement, Step};
 use quiclens_core::reader::records::RECORD_LIMIT;
@@ -18,6 +18,7 @@ use quiclens_core::reader::skip::{Skip, Stop};
 use quiclens_core::trace::{Earlier, REJECT_BYTES, Reject, TraceReader};
 use std::collections::BTreeMap;
 use std::fs::File;
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// Header fields that say how events are to be read, or whose they are.
@@ -25,7 +26,22 @@ const DECISIVE: [&[u8]; 5] =
     [b"\"vantage_point\"", b"\"common_fields\"", b"\"configuration\"", b"\"event_fields\"", b"\"title\""];
 
 /// Headers by the place where the events of their trace begin.
-type Gathered = BTreeMap<u64, Header>;
+type Gathered = BTreeMap<u64, GatheredHeader>;
+
+/// A header that was looked for ahead, as its text: what it says takes several times as much memory.
+struct GatheredHeader {
+    /// The insides of the document's object and of the trace's.
+    file: Rc<[u8]>,
+    trace: Box<[u8]>,
+    /// Bytes of both that come before the events.
+    before: (usize, usize),
+}
+
+impl GatheredHeader {
+    fn header(&self) -> Header {
+        Header::contained(&self.file, &self.trace, self.before)
+    }
+}
 
 /// A trace that is being read.
 struct DocumentTrace<'c> {
@@ -77,13 +93,17 @@ impl<'c> Files<'c, '_> {
                     }
                     self.grown()?;
                 }
-                Step::Lost(reject) => match &mut reader {
-                    Some(reader) => self.lose(reader, reject),
-                    None => {
-                        is_harmed |= !matches!(reject.reason, Some(Skip::TraceError | Skip::NoEvents | Skip::NoHeader));
-                        self.reject(name, &reject);
+                Step::Lost(reject) => {
+                    match &mut reader {
+                        Some(reader) => self.lose(reader, reject),
+                        None => {
+                            is_harmed |=
+                                !matches!(reject.reason, Some(Skip::TraceError | Skip::NoEvents | Skip::NoHeader));
+                            self.reject(name, &reject);
+                        }
                     }
-                },
+                    self.grown()?;
+                }
                 Step::DocumentEnd => {}
                 Step::Done => break,
             }
@@ -100,7 +120,7 @@ impl<'c> Files<'c, '_> {
         offset: u64,
     ) -> DocumentTrace<'c> {
         let before = (document.file.len(), document.trace.len());
-        let found = gathered.and_then(|gathered| gathered.get(&offset)).cloned();
+        let found = gathered.and_then(|gathered| gathered.get(&offset)).map(GatheredHeader::header);
         let is_gathered = found.is_some();
         let header = found.unwrap_or_else(|| Header::contained(&document.file, &document.trace, before));
         let has_unread = count_unread(&mut self.tables, name, &header, offset);
@@ -203,7 +223,9 @@ fn look_ahead(file: &Arc<File>, breathe: &Breathe<'_>, is_quick: bool) -> Result
     let mut gathered = Gathered::new();
     let mut reading = Reading::open(file, Vec::new()).map_err(|_| Damaged)?;
     let mut document = Document::default();
-    let mut traces: Vec<(u64, Vec<u8>, (usize, usize))> = Vec::new();
+    // Those of one document, whose own header is whole at its end alone.
+    let mut traces: Vec<(u64, GatheredHeader)> = Vec::new();
+    let no_file: Rc<[u8]> = Rc::default();
     let mut begun = None;
     let mut bytes = 0;
     while bytes <= HEADERS_AHEAD {
@@ -229,14 +251,16 @@ fn look_ahead(file: &Arc<File>, breathe: &Breathe<'_>, is_quick: bool) -> Result
             }
             Step::TraceEnd { .. } => {
                 if let Some((offset, before)) = begun.take() {
-                    bytes += document.file.len() + document.trace.len();
-                    traces.push((offset, document.trace.clone(), before));
+                    bytes += document.file.len() + document.trace.len() + HEADER_AHEAD;
+                    let trace = document.trace.as_slice().into();
+                    traces.push((offset, GatheredHeader { file: Rc::clone(&no_file), trace, before }));
                 }
             }
             Step::Lost(_) => {}
             Step::DocumentEnd => {
-                for (offset, trace, before) in traces.drain(..) {
-                    gathered.insert(offset, Header::contained(&document.file, &trace, before));
+                let file: Rc<[u8]> = document.file.as_slice().into();
+                for (offset, header) in traces.drain(..) {
+                    gathered.insert(offset, GatheredHeader { file: Rc::clone(&file), ..header });
                 }
             }
             Step::Done if is_quick && !document.is_closed() => return Err(Damaged),
@@ -284,7 +308,9 @@ mod tests {
     }
 
     fn told(gathered: &Gathered) -> Vec<(u64, String, Vec<u8>)> {
-        gathered.iter().map(|(at, header)| (*at, header.json.to_string(), header.text.clone())).collect()
+        let told = |header: Header| (header.json.to_string(), header.text);
+        let all = gathered.iter().map(|(at, gathered)| (*at, told(gathered.header())));
+        all.map(|(at, (json, text))| (at, json, text)).collect()
     }
 
     /// Cases whose logs are documents.
@@ -321,7 +347,7 @@ mod tests {
 
     #[test]
     fn so_many_bytes_of_headers_are_looked_for_ahead() {
-        let trace = format!(r#"{{"events":[],"title":"{}"}}"#, "x".repeat(HEADERS_AHEAD / 21 - 100));
+        let trace = format!(r#"{{"events":[],"title":"{}"}}"#, "x".repeat(HEADERS_AHEAD / 21 - 100 - HEADER_AHEAD));
         for (traces, found) in [(21, 21), (22, 0)] {
             let text = format!(r#"{{"qlog_version":"0.3","traces":[{}]}}"#, vec![trace.as_str(); traces].join(","));
             let before = Bound::HeadersAhead.times();
@@ -365,6 +391,7 @@ mod tests {
             }
             let Ok(found) = look_ahead(&file(&text), &|| Ok(()), true) else { return Ok(()) };
             for (at, header) in found {
+                let header = header.header();
                 let of = |name| header.json["trace"]["vantage_point"]["name"] == name;
                 let is_second = at as i64 > second as i64 + moved.min(0);
                 prop_assert!(!of(if is_second { "first" } else { "second" }), "{}", String::from_utf8_lossy(&text));

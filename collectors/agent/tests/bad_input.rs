@@ -7,7 +7,7 @@ use flate2::write::GzEncoder;
 use running::{Metrics, Running};
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -274,7 +274,13 @@ fn follow(paths: &[PathBuf]) -> u64 {
     let folder = tempfile::tempdir().unwrap();
     let mut running = Running::start(&settings(folder.path(), paths, 1), None);
     let metrics = running.metrics();
-    let size: u64 = paths.iter().map(|path| std::fs::metadata(path).unwrap().len()).sum();
+    // Of a document the beginning alone is counted: the rest is read in one go.
+    let counted = |path: &PathBuf| {
+        let (mut begin, mut file) = ([0; 9], std::fs::File::open(path).unwrap());
+        let is_document = file.read_exact(&mut begin).is_ok() && &begin == b"{\"traces\"";
+        std::fs::metadata(path).unwrap().len().min(if is_document { 256 << 10 } else { u64::MAX })
+    };
+    let size: u64 = paths.iter().map(counted).sum();
     running.until(|| {
         let told = metrics.scrape();
         told.value("read_bytes_total").is_some_and(|read| read >= size) && told.value("files") == Some(0)
@@ -355,6 +361,31 @@ fn groups(connections: usize, requests: usize, rounds: usize) -> String {
     file
 }
 
+/// Connections of which each has a record that is late, and one that waits.
+fn late(connections: usize) -> String {
+    let mut file = HEADER.to_owned();
+    for ms in [50, 40, 100, 101] {
+        (0..connections).for_each(|id| {
+            file.push_str(&format!("{{\"time\":{ms},\"name\":\"a:b\",\"group_id\":\"{id:016x}\",\"data\":{{}}}}\n"));
+        });
+    }
+    file
+}
+
+/// A field of a header that has as many values as fit into it.
+fn values() -> String {
+    format!("\"x\":[{}1]", "1,".repeat((4 << 20) / 2 - 200))
+}
+
+fn with_values(header: &str) -> String {
+    header.replace("\"trace\"", &format!("{},\"trace\"", values()))
+}
+
+/// A document that has so many of these as its traces.
+fn document(part: &str, count: usize) -> String {
+    format!("{{\"traces\":[{}]}}", part.repeat(count).trim_end_matches(','))
+}
+
 /// Small files that once cost a gigabyte or more, loaded and followed.
 #[test]
 fn no_log_costs_more_memory_than_a_process_may_have() {
@@ -379,6 +410,8 @@ fn no_log_costs_more_memory_than_a_process_may_have() {
         |number: usize| format!("{{\"time\":1,\"name\":\"a:b\",\"group_id\":\"{number:016x}\",\"data\":{{}}}}\n");
     let spaces = |_| format!("{{\"time\":1,\"name\":\"a:b\",{}\"data\":{{}}}}\n", " ".repeat(4_000_000));
     let frames = |_| stream(1).replace("[{", &format!("[{}{{", "{},".repeat(1_300_000)));
+    let long_name =
+        |number: usize| group(number).replace("\"group_id\":\"", &format!("\"group_id\":\"{}", "n".repeat(1 << 20)));
     let row = |number: usize| format!("{number:016x}\t0\t0\tclock_anchor\t1700000000000000, host, 1, server\n");
     let (connections, requests, state) = ("too_many_connections", "too_many_requests", "too_much_state");
     for (name, file, wanted) in [
@@ -394,8 +427,19 @@ fn no_log_costs_more_memory_than_a_process_may_have() {
         ("losses.qlog", losses(100_000), &[]),
         ("groups.qlog", groups(60_000, 1, 4), &[(connections, 108_928), (state, 98_304)]),
         ("requests.qlog", groups(20, 9_000, 1), &[(state, 66_164)]),
-        ("connections_and_requests.qlog", groups(30_000, 5, 4), &[(connections, 154_380), (state, 342_725)]),
-        ("answers.qlog", groups(6_000, 25, 4), &[(state, 476_765)]),
+        ("connections_and_requests.qlog", groups(30_000, 5, 4), &[(connections, 159_300), (state, 338_895)]),
+        ("answers.qlog", groups(6_000, 25, 4), &[(state, 477_067)]),
+        ("late.qlog", late(32_768), &[]),
+        ("names.qlog", lines(HEADER, 150, &long_name), &[("too_long", 150)]),
+        ("header_values.qlog", format!("{}{EVENT}\n", with_values(HEADER)), &[("header_value", 1)]),
+        (
+            "never_closed.qlog",
+            document("{\"vantage_point\":", 1_000_000),
+            &[("no_events", 1), ("not_json", 64), ("too_deep", 999_935)],
+        ),
+        ("no_events.qlog", document("{\"events\":[]},", 600_000), &[("no_events", 600_000)]),
+        ("damaged.qlog", document("{\"events\":[{]},", 1_100_000), &[("not_json", 1_100_000)]),
+        ("behind.qlog", document(&format!("{{\"events\":[{EVENT}],{}}},", values()), 6), &[("header_value", 6)]),
     ] {
         let path = scratch(name, file.as_bytes());
         let seen = load(&path);
