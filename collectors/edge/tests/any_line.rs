@@ -139,11 +139,11 @@ proptest! {
 const ADDRESSES: [(&str, &[&str]); 7] = [
     ("203.0.113.77", &["113.77"]),
     ("203.000.113.077", &["113.077"]),
-    ("2001:db8:77:1::7788", &["77:1", "7788"]),
-    ("2001:DB8:77:1:2:3:4:7788", &["77:1", "4:7788", "7788"]),
-    ("2a00:db8:77:1:2:3:203.0.113.77", &["2:3", "113.77"]),
+    ("2001:db8:77:991::7788", &["991", "7788"]),
+    ("2001:DB8:77:991:222:333:444:7788", &["991", "222", "333", "444", "7788"]),
+    ("2a00:db8:77:991:222:333:203.0.113.77", &["991", "222", "333", "113.77"]),
     ("::ffff:203.0.113.77", &["113.77"]),
-    ("fe80::1:2:7788", &["2:7788", "7788"]),
+    ("fe80::991:222:7788", &["991", "222", "7788"]),
 ];
 
 proptest! {
@@ -154,16 +154,15 @@ proptest! {
     fn no_address_stays_behind_a_word_and_a_sign(
         words in proptest::collection::vec(("[a-z]{0,6}|[a-f]{1,4}|[0-9]{1,2}|[A-Z]{2}[0-9]", "[:=@,|\"(;_<\\[ ]|%3A|%253a|\\\\u003a|::"), 1..4),
         which in proptest::sample::select(&ADDRESSES[..]),
-        behind in "|:|:[0-9]{1,4}|[,;)\"> _]|/32|%eth0|:[g-z]{3}|\\.log|: [a-z]{4}|[:]203\\.0\\.113\\.77",
+        behind in "|:|:[0-9]{1,2}|[,;)\"> _]|/32|%eth0|:[g-z]{3}|\\.log|: [a-z]{4}|[:]203\\.0\\.113\\.77",
     ) {
         let (address, needles) = which;
         let words: String = words.iter().map(|(word, sign)| format!("{word}{sign}")).collect();
-        // What is left of an address that a word was read with may have two groups of it; a group of the word is none.
         let text = format!("{words}{address}{behind}");
         let kept = scrub(&text, Prefix::default());
         let kept = kept.as_deref().unwrap_or(&text);
         for needle in needles {
-            prop_assert!(!kept.contains(needle) || words.contains(needle), "{needle} in {kept}, of {text}");
+            prop_assert!(!kept.contains(needle), "{needle} in {kept}, of {text}");
         }
         prop_assert!(!kept.contains("113.77"), "{kept}, of {text}");
         prop_assert_eq!(scrub(kept, Prefix::default()), None, "again: {}", kept);
