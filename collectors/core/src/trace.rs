@@ -40,7 +40,7 @@ use clock::{Clock, ClockReading, RecordOrder};
 pub use identity::Earlier;
 use identity::Identity;
 use open::{Connection, Open, Told};
-use refused::Refused;
+use refused::RefusedConnections;
 pub use saved::{Saved, SavedConnection};
 use state_size::StateSize;
 use timeline::{TraceTimeline, Unplaced};
@@ -96,7 +96,7 @@ pub struct TraceReader<'c> {
     /// Bytes of records that wait for older ones.
     held_bytes: usize,
     /// Connections that could not begin.
-    refused: Refused,
+    refused: RefusedConnections,
     /// Requests of all connections that have ended, and wait for their last HTTP frames.
     lingering: usize,
     /// Memory that the states of all connections take, as each was counted last.
@@ -128,7 +128,7 @@ impl<'c> TraceReader<'c> {
             harms_before: 0,
             writers: HashMap::new(),
             held_bytes: 0,
-            refused: Refused::default(),
+            refused: RefusedConnections::default(),
             lingering: 0,
             state_bytes: 0,
             facts: None,

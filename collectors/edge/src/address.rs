@@ -233,7 +233,7 @@ fn spelled(
             at += 1;
             continue;
         }
-        let mut run = Run { start: at, end: at, is_alone: true, is_ended: true };
+        let mut run = AddressRun { start: at, end: at, is_alone: true, is_ended: true };
         while run.end < bytes.len() && inside(bytes[run.end]) {
             run.end += 1;
         }
@@ -261,7 +261,7 @@ fn spelled(
             kept = place(end + bits);
             at = end + bits;
             // Another address may follow at once, behind what ended this one.
-            run = Run { start: at, is_alone: bytes[at..].starts_with(b"::"), ..run };
+            run = AddressRun { start: at, is_alone: bytes[at..].starts_with(b"::"), ..run };
         }
         at = at.max(run.end);
     }
@@ -274,7 +274,7 @@ fn spelled(
 
 /// Bytes that stand in addresses, one after the other, from `start` to `end`.
 #[derive(Clone, Copy)]
-struct Run {
+struct AddressRun {
     start: usize,
     end: usize,
     /// No letter of a word stands before it.
@@ -285,7 +285,7 @@ struct Run {
 
 /// What stands before the place where an address may begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Before {
+enum BeforeRun {
     /// No word: the address may be all of the run.
     Nothing,
     /// A word and its colon, as in `client:192.0.2.7`, or in `be:192.0.2.7`, whose word has letters of an address alone.
@@ -294,23 +294,23 @@ enum Before {
     Point,
 }
 
-impl Run {
+impl AddressRun {
     /// Where, from `at` on, an address may begin.
-    fn next_start(&self, bytes: &[u8], at: usize) -> Option<(usize, Before)> {
+    fn next_start(&self, bytes: &[u8], at: usize) -> Option<(usize, BeforeRun)> {
         (at..self.end).find_map(|at| {
             if at == self.start && self.is_alone {
-                return Some((at, Before::Nothing));
+                return Some((at, BeforeRun::Nothing));
             }
             let before = at.checked_sub(1).filter(|before| *before >= self.start)?;
             match bytes[before] {
-                b':' => Some((at, Before::Colon)),
+                b':' => Some((at, BeforeRun::Colon)),
                 b'.' => {
                     // Numbers with points between them are of a version, or of an address that is told by its beginning.
                     let is_word = match before.checked_sub(1).filter(|last| *last >= self.start) {
                         Some(last) => !bytes[last].is_ascii_digit(),
                         None => true,
                     };
-                    is_word.then_some((at, Before::Point))
+                    is_word.then_some((at, BeforeRun::Point))
                 }
                 _ => None,
             }
@@ -354,7 +354,7 @@ fn prefix_length(text: &[u8]) -> usize {
 
 /// The address that `text` begins with, the rest of a run, and its length. A port, a name or another address may follow
 /// it. `is_ended`: no letter of a word stands behind the run.
-fn leading(text: &[u8], before: Before, is_ended: bool) -> Option<(usize, IpAddr)> {
+fn leading(text: &[u8], before: BeforeRun, is_ended: bool) -> Option<(usize, IpAddr)> {
     match v4_at(text) {
         Some((length, address)) => {
             let is_one = behind_v4(&text[length..], before, is_ended) && !address.is_unspecified();
@@ -386,13 +386,13 @@ fn v4_at(text: &[u8]) -> Option<(usize, Ipv4Addr)> {
 
 /// Four numbers with points between them are an address with `text` behind them: behind a point may come a name, or a port
 /// (as tcpdump writes it) and no further number.
-fn behind_v4(text: &[u8], before: Before, is_ended: bool) -> bool {
+fn behind_v4(text: &[u8], before: BeforeRun, is_ended: bool) -> bool {
     let Some(rest) = text.strip_prefix(b".") else { return is_ended || !text.is_empty() };
     let next = &rest[..rest.iter().take_while(|byte| byte.is_ascii_hexdigit()).count()];
     let is_name = next.is_empty() || !next.iter().all(u8::is_ascii_digit);
     let is_port = || core::str::from_utf8(next).is_ok_and(|port| port.parse::<u16>().is_ok());
     let is_last = || !matches!(rest[next.len()..], [b'.', digit, ..] if digit.is_ascii_digit());
-    is_name || before != Before::Point && is_port() && is_last()
+    is_name || before != BeforeRun::Point && is_port() && is_last()
 }
 
 /// Letters of a group of an IPv6 address.
@@ -405,7 +405,7 @@ fn group_at(text: &[u8]) -> usize {
 }
 
 /// An IPv6 address, as long as it may be, and its length.
-fn v6_at(text: &[u8], before: Before, is_ended: bool) -> Option<(usize, IpAddr)> {
+fn v6_at(text: &[u8], before: BeforeRun, is_ended: bool) -> Option<(usize, IpAddr)> {
     let (mut groups, mut count, mut at) = ([0u16; 8], 0, 0);
     // Groups before `::`.
     let mut gap = None;
@@ -460,7 +460,7 @@ fn v6_at(text: &[u8], before: Before, is_ended: bool) -> Option<(usize, IpAddr)>
     let first = &text[..group_at(text)];
     if count == 8 && !has_v4 {
         // A sum of bytes is written in pairs, as an address of a network card is.
-        let is_whole = before == Before::Nothing && is_port_or_nothing(&text[end..]);
+        let is_whole = before == BeforeRun::Nothing && is_port_or_nothing(&text[end..]);
         if are_pairs && !is_whole {
             return None;
         }
@@ -471,7 +471,7 @@ fn v6_at(text: &[u8], before: Before, is_ended: bool) -> Option<(usize, IpAddr)>
             end += more_groups(&text[end..]);
         }
     } else if !has_v4 {
-        let is_whole = before == Before::Nothing && is_port_or_nothing(&text[end..]);
+        let is_whole = before == BeforeRun::Nothing && is_port_or_nothing(&text[end..]);
         // `f64::consts` is none.
         let is_likely = first.is_empty() || first.len() == GROUP || count >= 3;
         if !is_whole && !is_likely {

@@ -8,13 +8,13 @@ use xxhash_rust::xxh3::xxh3_64;
 
 /// Names of connections that could not begin: one that begins later lacks its first records.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(super) struct Refused {
+pub(super) struct RefusedConnections {
     names: BTreeSet<u64>,
     /// There were more than are remembered: any that begins later may be one of them.
     is_any: bool,
 }
 
-impl Refused {
+impl RefusedConnections {
     /// A record of this connection is passed over.
     pub fn note(&mut self, name: &str) {
         if self.names.len() < REFUSED {

@@ -2,7 +2,7 @@
 
 use super::clock::Clock;
 use super::identity::Identity;
-use super::refused::Refused;
+use super::refused::RefusedConnections;
 use super::state_size::StateSize;
 use super::timeline::TraceTimeline;
 use super::{Connection, Stashed, TraceReader};
@@ -39,7 +39,7 @@ pub struct Saved {
     is_plain: bool,
     harms: u64,
     harms_before: u64,
-    refused: Refused,
+    refused: RefusedConnections,
     timeline: TraceTimeline,
     identity: Identity,
 }
