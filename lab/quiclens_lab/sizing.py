@@ -5,14 +5,17 @@
 
 import json
 import math
-import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from quiclens_schema import topics
+from quiclens_web.front.keep import Keep
+
 from quiclens_lab.errors import CannotTryError
 from quiclens_lab.machine import LAB
+from quiclens_lab.markdown import table
 
 PEAK = 2.0
 """The busiest hour, against the mean of a day; processors and bandwidth are for it."""
@@ -20,13 +23,11 @@ BUSY = 0.5
 """How much of a core may be in use at the peak."""
 REPLICAS = 3
 """Of each topic, as `migrate --replicas 3` makes them."""
-EVENTS_DAYS, SUMMARIES_DAYS = 7, 90
+KEEP = Keep()
 """What `serve` keeps by default."""
 DAY_S = 86_400
 _MILLION = 1e6
-_LINES_TOPIC = "http.request-lines.v1"
 _OF_LINES = ("request_lines", "request_versions", "rollup_versions", "dimension_versions")
-_TOPICS = LAB.parent / "schema" / "topics"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,8 @@ def measured(freshness: Mapping[str, Any], link_bench: Mapping[str, Any]) -> Uni
         million, cpu = steady["a_million_events"], steady["cpu_s_per_million"]
     except KeyError as missing:
         raise CannotTryError(f"no {missing} in the documents: run freshness and link-bench with --keep") from missing
-    tables, topics = million["tables"], million["topics"]
+    tables, sent = million["tables"], million["topics"]
+    lines_topic = topics.of_tables()["request_lines"].name
     lines = tables["request_lines"]["rows"]
     of_lines = sum(tables[name]["bytes"] for name in _OF_LINES if name in tables)
     all_bytes = sum(table["bytes"] for table in tables.values())
@@ -92,8 +94,8 @@ def measured(freshness: Mapping[str, Any], link_bench: Mapping[str, Any]) -> Uni
         ingest_cpu_s=cpu["ingest"] / _MILLION,
         store_cpu_s=max(0.0, cpu["serve"] - lines_cpu_s) / _MILLION,
         line_cpu_s=line,
-        event_topics=sum(size for name, size in topics.items() if name != _LINES_TOPIC) / _MILLION,
-        line_topics=topics[_LINES_TOPIC] / lines,
+        event_topics=sum(size for name, size in sent.items() if name != lines_topic) / _MILLION,
+        line_topics=sent[lines_topic] / lines,
         event_kept=tables["events"]["bytes"] / _MILLION,
         event_summaries=(all_bytes - of_lines - tables["events"]["bytes"]) / _MILLION,
         line_kept=of_lines / lines,
@@ -121,10 +123,11 @@ def needs(fleet: Fleet, costs: UnitCosts) -> Needs:
     lines = fleet.servers * fleet.requests
     events = lines * fleet.traced * costs.events_per_request
     sent = events * costs.event_topics + lines * costs.line_topics
-    hours = {path.stem: _retention_hours(path) for path in _TOPICS.glob("*.toml")}
-    kept = events * costs.event_topics * hours["quic.events.v1"] + lines * costs.line_topics * hours[_LINES_TOPIC]
-    day = events * costs.event_kept * EVENTS_DAYS
-    day += (events * costs.event_summaries + lines * costs.line_kept) * SUMMARIES_DAYS
+    of = topics.of_tables()
+    kept = events * costs.event_topics * of["events"].retention_hours
+    kept += lines * costs.line_topics * of["request_lines"].retention_hours
+    day = events * costs.event_kept * KEEP.events_days
+    day += (events * costs.event_summaries + lines * costs.line_kept) * KEEP.summaries_days
     ingest = PEAK * events * costs.ingest_cpu_s / BUSY
     link = PEAK * lines * costs.line_cpu_s / BUSY
     return Needs(
@@ -134,7 +137,7 @@ def needs(fleet: Fleet, costs: UnitCosts) -> Needs:
         server_kb_per_s=PEAK * sent / fleet.servers / 1e3,
         kafka_mb_per_s=PEAK * sent * REPLICAS / 1e6,
         kafka_gb=kept * 3600 * REPLICAS / 1e9,
-        partitions=max(6, math.ceil(ingest)),
+        partitions=max(of["events"].partitions, math.ceil(ingest)),
         ingest_cores=ingest,
         store_cores=PEAK * events * costs.store_cpu_s / BUSY + link,
         store_gb=day * DAY_S / 1e9,
@@ -142,15 +145,10 @@ def needs(fleet: Fleet, costs: UnitCosts) -> Needs:
     )
 
 
-def _retention_hours(topic: Path) -> int:
-    hours: int = tomllib.loads(topic.read_text(encoding="utf-8"))["retention_hours"]
-    return hours
-
-
 def tables(costs: UnitCosts) -> str:
     """What one event and one line cost, then each of the usual fleets, as Markdown."""
     made = [(fleet, needs(fleet, costs)) for fleet in fleets(costs)]
-    unit = _markdown(
+    unit = table(
         ("of a million", "collector", "Kafka", "ingest", "store", "sent", "on the store's disk"),
         [
             (
@@ -188,11 +186,11 @@ def tables(costs: UnitCosts) -> str:
         ("store", *(_cores(need.store_cores) for _, need in made)),
         ("of which linking", *(_cores(need.link_cores) for _, need in made)),
         (
-            f"store's disk, events {EVENTS_DAYS} days, all else {SUMMARIES_DAYS}",
+            f"store's disk, events {KEEP.events_days} days, all else {KEEP.summaries_days}",
             *(_size(need.store_gb) for _, need in made),
         ),
     ]
-    return f"{unit}\n{_markdown(('', *(fleet.name for fleet, _ in made)), rows)}"
+    return f"{unit}\n\n{table(('', *(fleet.name for fleet, _ in made)), rows)}\n"
 
 
 def _cores(cores: float) -> str:
@@ -201,11 +199,6 @@ def _cores(cores: float) -> str:
 
 def _size(gigabytes: float) -> str:
     return f"{gigabytes:,.1f} GB" if gigabytes < 1_000 else f"{gigabytes / 1_000:,.1f} TB"
-
-
-def _markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
 def sizing(fleet: Fleet | None) -> dict[str, Any]:

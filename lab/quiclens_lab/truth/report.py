@@ -1,9 +1,10 @@
 """The truth run as a page to read: what was promised, what was found, table by table."""
 
 import json
-from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
+
+from quiclens_lab.markdown import table as markdown_table
 
 
 def write(document: dict[str, Any], folder: Path, name: str) -> None:
@@ -21,7 +22,7 @@ def markdown(document: dict[str, Any]) -> str:
         f"Commit {document['commit']}, collector {document['collector']['sha256'][:12]}, {machine['cpu']}, "
         f"{machine['cores']} cores; {document['seeds']} seeds, "
         f"{document['runs']} runs, {document['seconds']} s.",
-        _table(
+        markdown_table(
             ["Promise", "Figure", "Bar", ""],
             [[each["says"], _figure(each), each["bound"], "kept" if each["kept"] else "MISSED"]
              for each in document["bars"]],
@@ -42,11 +43,6 @@ def markdown(document: dict[str, Any]) -> str:
         if name in tables:
             parts += section(tables[name])
     return "\n\n".join(parts) + "\n"
-
-
-def _table(head: Sequence[str], lines: Iterable[Sequence[object]]) -> str:
-    rows = [head, ["---"] * len(head), *lines]
-    return "\n".join("| " + " | ".join("-" if cell is None else str(cell) for cell in row) + " |" for row in rows)
 
 
 def _figure(bar: dict[str, Any]) -> str:
@@ -75,8 +71,8 @@ def _injection(table: dict[str, Any]) -> list[str]:
     return [
         "## One cause injected: is it the top part?",
         "Lead: the injected cause's part minus the largest other part, as a share of the duration, in the middle run.",
-        _table(head, lines),
-        _table(["Injected", "Named"], confusion),
+        markdown_table(head, lines),
+        markdown_table(["Injected", "Named"], confusion),
     ]
 
 
@@ -90,8 +86,8 @@ def _decisive(table: dict[str, Any]) -> list[str]:
         "## Where the cause makes 40 % of the duration",
         f"{table['runs']} runs, each shorter by as much without the cause: {_percent(table['share_right'])} right."
         f" {table['alone_in_the_dark']} are left out: the path was dark in them, and not in those without the cause.",
-        _table(["", "Stack and controller, script, or stack and scenario", "Runs", "Right"], lines),
-        _table(["Wrong", "Runs"], list(table["wrong"].items())),
+        markdown_table(["", "Stack and controller, script, or stack and scenario", "Runs", "Right"], lines),
+        markdown_table(["Wrong", "Runs"], list(table["wrong"].items())),
     ]
 
 
@@ -106,9 +102,9 @@ def _sets(table: dict[str, Any]) -> list[str]:
     return [
         "## How many causes does an answer name?",
         says,
-        _table(["Causes named", "Runs", "The injected one is among them"], sizes),
-        _table(["Named together", "Runs"], list(table["pairs"].items())),
-        _table(["Stack", "Runs", "Name several"], stacks),
+        markdown_table(["Causes named", "Runs", "The injected one is among them"], sizes),
+        markdown_table(["Named together", "Runs"], list(table["pairs"].items())),
+        markdown_table(["Stack", "Runs", "Name several"], stacks),
     ]
 
 
@@ -128,8 +124,8 @@ def _nothing(table: dict[str, Any]) -> list[str]:
         "Never ruled out are network, queueing and server_think, at a client remote_wait and receiving; where a stack "
         "paces, or the answer is more than a first window, the window and the pacer; where the path lost something, "
         "loss_recovery and pto; where its bottleneck was busy for a round trip, bandwidth.",
-        _table(["Cause", "Share of the time"], lines),
-        _table(head, rows),
+        markdown_table(["Cause", "Share of the time"], lines),
+        markdown_table(head, rows),
     ]
 
 
@@ -158,8 +154,8 @@ def _counterfactual(table: dict[str, Any]) -> list[str]:
         "## What it would have saved, against the run without the cause",
         "Only savings of at least 20 % of the duration. Error: |predicted - true| / true. "
         "Of the part: the median error if the exclusive part were taken for the saving. Silent: nothing is predicted.",
-        _table(["Cause", *SAVING_HEAD], [["all", *_saving(table)], *causes]),
-        _table(["Stack", "Scenario", "Vantage", "Cause", *SAVING_HEAD], scenarios),
+        markdown_table(["Cause", *SAVING_HEAD], [["all", *_saving(table)], *causes]),
+        markdown_table(["Stack", "Scenario", "Vantage", "Cause", *SAVING_HEAD], scenarios),
     ]
 
 
@@ -168,7 +164,7 @@ def _order(table: dict[str, Any]) -> list[str]:
     return [
         "## Three causes at once: are the savings in the right order?",
         f"{table['kept']} of {table['simulated']} requests have three savings that differ by 20 % or more.",
-        _table(["Causes", "Kept", "Right"], lines),
+        markdown_table(["Causes", "Kept", "Right"], lines),
     ]
 
 
@@ -189,7 +185,7 @@ def _percentiles(table: dict[str, Any]) -> list[str]:
         "Truly without, ms",
         "Error",
     ]
-    return ["## A population without one cause: percentiles", _table(head, lines)]
+    return ["## A population without one cause: percentiles", markdown_table(head, lines)]
 
 
 def _ms(value_us: float | None) -> str:
@@ -214,7 +210,7 @@ def _consistency(table: dict[str, Any]) -> list[str]:
     lines += [[name, _percent(share)] for name, share in unattributed["by_scenario"].items()]
     return [
         "## Promises of every row",
-        _table(["Count", ""], counts),
+        markdown_table(["Count", ""], counts),
         "## Unattributed, of the slowest 5 %",
-        _table(["Rows", "Share of the time"], lines),
+        markdown_table(["Rows", "Share of the time"], lines),
     ]
