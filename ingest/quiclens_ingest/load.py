@@ -8,10 +8,10 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from queue import SimpleQueue
-from threading import Semaphore, Thread
+from threading import Lock, Semaphore, Thread
 from typing import IO, Any, BinaryIO, TypeVar, cast
 from uuid import uuid4
 
@@ -84,22 +84,87 @@ def load(
     Loading the same files again, renamed or compressed or longer, changes only what they newly say.
     LoadError when the collector fails or the store refuses a batch.
     """
-    began = time.monotonic()
     words = command(collector, paths, requests, requests_format, client_secret, redact=redact)
-    (summary, erased), linked = and_link(store, lambda: _insert(store, words, progress or _ignore))
-    return LoadSummary(
-        files=summary.files,
-        connections=summary.connections,
-        events=summary.events,
-        requests=summary.requests,
-        rejected=summary.rejected,
-        values_unread=summary.values_unread,
-        limits_crossed=summary.limits_crossed,
-        erased=erased,
-        bytes=summary.bytes,
-        seconds=time.monotonic() - began,
-        linked=linked,
-    )
+    return CollectorRun(words).load(store, progress)
+
+
+@dataclass(slots=True)
+class CollectorRun:
+    """One run of the collector, by its command line, which another thread may end."""
+
+    words: Sequence[str]
+    _process: "subprocess.Popen[bytes] | None" = None
+    _is_stopped: bool = False
+    _lock: Lock = field(default_factory=Lock)
+
+    def load(self, store: Store, progress: Callable[[Progress], None] | None = None) -> LoadSummary:
+        """Store what it says, and link; LoadError where that cannot be done to its end."""
+        began = time.monotonic()
+        (summary, erased), linked = and_link(store, lambda: self._insert(store, progress or _ignore))
+        return LoadSummary(
+            files=summary.files,
+            connections=summary.connections,
+            events=summary.events,
+            requests=summary.requests,
+            rejected=summary.rejected,
+            values_unread=summary.values_unread,
+            limits_crossed=summary.limits_crossed,
+            erased=erased,
+            bytes=summary.bytes,
+            seconds=time.monotonic() - began,
+            linked=linked,
+        )
+
+    def stop(self) -> None:
+        """End the collector; nothing more of it is stored."""
+        with self._lock:
+            self._is_stopped = True
+            if self._process is not None:
+                self._process.kill()
+
+    def _insert(self, store: Store, progress: Callable[[Progress], None]) -> tuple[CollectorSummary, int]:
+        """Insert every batch; the summary and how many rows were dropped, or LoadError."""
+        summary: CollectorSummary | None = None
+        erased = 0
+        with tempfile.TemporaryFile() as complaints:
+            process = self._started(complaints)
+            assert process.stdout is not None
+            reader = _FrameReader(process.stdout)
+            try:
+                while (frame := reader.next()) is not None and not self._is_stopped:
+                    if isinstance(frame, Batch):
+                        erased += store.insert_arrow(frame.table, frame.stream, frame.rows)
+                        del frame  # before another may be read
+                        reader.give_back()
+                    elif isinstance(frame, Progress):
+                        progress(frame)
+                    else:
+                        summary = frame
+            except (StoreError, CatalogueError) as error:
+                raise LoadError(str(error)) from error
+            except FrameError as error:
+                raise LoadError(_last_line(complaints) or str(error)) from error
+            finally:
+                if summary is None:
+                    process.kill()
+                code = process.wait()
+                reader.stop()
+                process.stdout.close()
+            if code != 0 or summary is None or self._is_stopped:
+                raise LoadError(_last_line(complaints) or f"the collector ended with {code} and without a summary")
+        return summary, erased
+
+    def _started(self, complaints: IO[bytes]) -> "subprocess.Popen[bytes]":
+        with self._lock:
+            if self._is_stopped:
+                raise LoadError("it was told to stop before it began")
+            try:
+                self._process = subprocess.Popen(
+                    self.words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=complaints
+                )
+            except OSError as error:
+                raise LoadError(f"cannot run the collector {self.words[0]}: {error.strerror}") from error
+            return self._process
 
 
 def and_link(store: Store, insert: Callable[[], Inserted]) -> tuple[Inserted, LinkSummary]:
@@ -164,43 +229,6 @@ def _pending(store: Store) -> Iterator[bool]:
     store.command("DELETE FROM link_pending WHERE token IN {tokens:Array(String)}", {"tokens": [*tokens, token]})
     if failed is not None:
         raise failed
-
-
-def _insert(store: Store, words: Sequence[str], progress: Callable[[Progress], None]) -> tuple[CollectorSummary, int]:
-    """Run the collector and insert every batch; its summary and how many rows were dropped, or LoadError."""
-    summary: CollectorSummary | None = None
-    erased = 0
-    with tempfile.TemporaryFile() as complaints:
-        try:
-            process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=complaints)
-        except OSError as error:
-            raise LoadError(f"cannot run the collector {words[0]}: {error.strerror}") from error
-        assert process.stdout is not None
-        reader = _FrameReader(process.stdout)
-        try:
-            while (frame := reader.next()) is not None:
-                if isinstance(frame, Batch):
-                    erased += store.insert_arrow(frame.table, frame.stream, frame.rows)
-                    del frame  # before another may be read
-                    reader.give_back()
-                elif isinstance(frame, Progress):
-                    progress(frame)
-                else:
-                    summary = frame
-        except (StoreError, CatalogueError) as error:
-            raise LoadError(str(error)) from error
-        except FrameError as error:
-            raise LoadError(_last_line(complaints) or str(error)) from error
-        finally:
-            if summary is None:
-                process.kill()
-            code = process.wait()
-            reader.stop()
-            process.stdout.close()
-        if code != 0 or summary is None:
-            said = _last_line(complaints)
-            raise LoadError(said or f"the collector ended with {code} and without a summary")
-    return summary, erased
 
 
 class _FrameReader:

@@ -7,20 +7,13 @@ ended.
 """
 
 import asyncio
-import subprocess
-import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
-from tempfile import TemporaryFile
-from threading import Lock
-from typing import IO, BinaryIO, cast
+from dataclasses import dataclass
 
 from fastapi import Request
-from quiclens_ingest.frames import Batch, CollectorSummary, FrameError, Progress, frames
-from quiclens_ingest.load import LoadError, LoadSummary, and_link
-from quiclens_schema.catalogue import CatalogueError
-from quiclens_schema.store import Store, StoreError
+from quiclens_ingest.load import CollectorRun, LoadSummary
+from quiclens_schema.store import Store
 
 from quiclens_web.api.answering import Gone, client_gone
 from quiclens_web.api.settings import UploadLimits
@@ -118,84 +111,3 @@ class Upload:
                     "too_many_uploads", detail, hint, retry_after_seconds=limits.retry_after_seconds
                 ) from None
             yield
-
-
-@dataclass(slots=True)
-class CollectorRun:
-    """One run of the collector, which another thread may end. As `quiclens_ingest.load`, of one file and without
-    reading ahead."""
-
-    words: Sequence[str]
-    _process: "subprocess.Popen[bytes] | None" = None
-    _is_stopped: bool = False
-    _lock: Lock = field(default_factory=Lock)
-
-    def load(self, store: Store) -> LoadSummary:
-        """Store what it says, and link; LoadError where that cannot be done to its end."""
-        began = time.monotonic()
-        (summary, erased), linked = and_link(store, lambda: self._insert(store))
-        return LoadSummary(
-            files=summary.files,
-            connections=summary.connections,
-            events=summary.events,
-            requests=summary.requests,
-            rejected=summary.rejected,
-            values_unread=summary.values_unread,
-            limits_crossed=summary.limits_crossed,
-            erased=erased,
-            bytes=summary.bytes,
-            seconds=time.monotonic() - began,
-            linked=linked,
-        )
-
-    def stop(self) -> None:
-        """End the collector; nothing more of it is stored."""
-        with self._lock:
-            self._is_stopped = True
-            if self._process is not None:
-                self._process.kill()
-
-    def _insert(self, store: Store) -> tuple[CollectorSummary, int]:
-        summary: CollectorSummary | None = None
-        erased = 0
-        with TemporaryFile() as complaints:
-            process = self._started(complaints)
-            assert process.stdout is not None
-            try:
-                for frame in frames(cast(BinaryIO, process.stdout)):
-                    if self._is_stopped:
-                        break
-                    if isinstance(frame, Batch):
-                        erased += store.insert_arrow(frame.table, frame.stream, frame.rows)
-                    elif not isinstance(frame, Progress):
-                        summary = frame
-            except (StoreError, CatalogueError) as error:
-                raise LoadError(str(error)) from error
-            except FrameError as error:
-                raise LoadError(_last_line(complaints) or str(error)) from error
-            finally:
-                if summary is None:
-                    process.kill()
-                code = process.wait()
-                process.stdout.close()
-            if code != 0 or summary is None or self._is_stopped:
-                raise LoadError(_last_line(complaints) or f"the collector ended with {code} and without a summary")
-        return summary, erased
-
-    def _started(self, complaints: IO[bytes]) -> "subprocess.Popen[bytes]":
-        with self._lock:
-            if self._is_stopped:
-                raise LoadError("the upload was given up")
-            try:
-                self._process = subprocess.Popen(
-                    self.words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=complaints
-                )
-            except OSError as error:
-                raise LoadError(f"cannot run the collector {self.words[0]}: {error.strerror}") from error
-            return self._process
-
-
-def _last_line(complaints: IO[bytes]) -> str:
-    complaints.seek(0)
-    lines = complaints.read().decode(errors="replace").strip().splitlines()
-    return lines[-1].strip() if lines else ""
