@@ -112,9 +112,10 @@ fn read(text: &[u8], unread: &mut Vec<u8>) -> Value {
 /// How many values there are in `text`, which is JSON, as far as they are no more than `most`.
 fn count_values(text: &[u8], most: usize) -> usize {
     let begins = |byte: &&u8| matches!(byte, b',' | b'[' | b'{');
-    if text.iter().filter(begins).take(most).count() < most {
+    let at_most = text.iter().filter(begins).take(most).count();
+    if at_most < most {
         // Brackets and commas in texts are counted too: there are fewer values then.
-        return 1 + text.iter().filter(begins).count();
+        return 1 + at_most;
     }
     let (mut count, mut is_text, mut is_escaped) = (1, false, false);
     for byte in text {
