@@ -473,28 +473,45 @@ fn of_the_unit() -> u64 {
     most.parse::<u64>().unwrap() * 1024 / 10 * 9
 }
 
+/// A folder of logs by their numbers, beside the state and the rows of the collector that follows it.
+struct Logs(tempfile::TempDir);
+
+impl Logs {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("logs")).unwrap();
+        Self(folder)
+    }
+
+    fn append(&self, number: u64, text: &str) {
+        let path = self.0.path().join(format!("logs/{number}.qlog"));
+        let mut log = std::fs::OpenOptions::new().append(true).create(true).open(path).unwrap();
+        log.write_all(text.as_bytes()).unwrap();
+    }
+
+    /// No connection is over for want of records.
+    fn settings(&self) -> PathBuf {
+        settings(self.0.path(), &[self.0.path().join("logs")], 600)
+    }
+}
+
 /// Connections in a file each, all of which are silent, and then not: what was packed is not unpacked at once, neither
 /// then nor when a collector starts that was killed.
 #[test]
 fn many_silent_logs_cost_as_little_when_they_wake_and_at_a_start() {
     const FILES: u64 = 5_000;
     const RECORDS: u64 = 70;
-    let folder = tempfile::tempdir().unwrap();
-    let logs = folder.path().join("logs");
-    std::fs::create_dir(&logs).unwrap();
-    let path = |number: u64| logs.join(format!("{number}.qlog"));
+    let logs = Logs::new();
     for number in 0..FILES {
         let mut log = HEADER.replace("\"vantage_point\"", &format!("\"title\":\"{number}\",\"vantage_point\""));
         (0..RECORDS).for_each(|id| log.push_str(&packet(1, "received", id as usize, &open_stream(id))));
-        std::fs::write(path(number), log).unwrap();
+        logs.append(number, &log);
     }
     let wake = |number: usize| {
-        for file in 0..FILES {
-            let mut log = std::fs::OpenOptions::new().append(true).open(path(file)).unwrap();
-            log.write_all(packet(2, "received", number, "{\"frame_type\":\"ping\"}").as_bytes()).unwrap();
-        }
+        let ping = packet(2, "received", number, "{\"frame_type\":\"ping\"}");
+        (0..FILES).for_each(|file| logs.append(file, &ping));
     };
-    let config = settings(folder.path(), std::slice::from_ref(&logs), 600);
+    let config = logs.settings();
     let records = |metrics: Metrics| metrics.scrape().value("records_total").unwrap_or(0);
     let mut running = Running::start(&config, None);
     let metrics = running.metrics();
@@ -518,23 +535,17 @@ fn many_silent_logs_cost_as_little_when_they_wake_and_at_a_start() {
 #[test]
 fn halves_of_records_cost_little_and_each_record_is_taken() {
     const FILES: u64 = 80;
-    let folder = tempfile::tempdir().unwrap();
-    let logs = folder.path().join("logs");
-    std::fs::create_dir(&logs).unwrap();
-    let path = |number: u64| logs.join(format!("{number}.qlog"));
+    let logs = Logs::new();
     for number in 0..FILES {
         let header = HEADER.replace("\"vantage_point\"", &format!("\"title\":\"{number}\",\"vantage_point\""));
         let half = EVENT.replace("\"data\"", &format!("\"{}\":1,\"data\"", "x".repeat(4_000_000)));
-        std::fs::write(path(number), header + half.trim_end_matches('}')).unwrap();
+        logs.append(number, &(header + half.trim_end_matches('}')));
     }
-    let mut running = Running::start(&settings(folder.path(), std::slice::from_ref(&logs), 600), None);
+    let mut running = Running::start(&logs.settings(), None);
     let metrics = running.metrics();
     let value = |name: &str| metrics.scrape().value(name);
     running.until(|| value("records_total") == Some(FILES) && value("behind_bytes") == Some(0));
-    for number in 0..FILES {
-        let mut log = std::fs::OpenOptions::new().append(true).open(path(number)).unwrap();
-        log.write_all(b"}}}\n").unwrap();
-    }
+    (0..FILES).for_each(|number| logs.append(number, "}}}\n"));
     running.until(|| value("records_total") == Some(2 * FILES));
     assert!(!metrics.scrape().has("rejects_total"), "each is whole");
     assert!(running.peak_kib() < MOST_KIB, "{} KiB", running.peak_kib());

@@ -106,11 +106,9 @@ pub struct Follower<'c> {
     put_away: Instant,
     /// Second in which connections were ended last.
     ended_s: u64,
-    /// Connections have ended since states were saved last: the next cut saves states.
+    /// Connections have ended since states were saved last, or memory is short: the next cut saves states.
     has_ended: bool,
-    /// Memory is short: the next cut saves states, and packs all that can be packed.
-    is_short: bool,
-    /// It was short in the last turn.
+    /// Memory was short in the last turn.
     was_short: bool,
     cut: Instant,
     number: u64,
@@ -164,7 +162,6 @@ impl<'c> Follower<'c> {
             put_away: began,
             ended_s: 0,
             has_ended: false,
-            is_short: false,
             was_short: false,
             cut: began,
             number: 0,
@@ -240,15 +237,14 @@ impl<'c> Follower<'c> {
         let mut can_pack = true;
         for id in if is_pressed { Vec::new() } else { self.due(now) } {
             let awake = self.files.get(&id).map(Followed::memory_awake).unwrap_or_default();
-            let all = of_files.without(of_file(self, &id)) + of_spooled + awake;
-            if can_pack && all.states > limits::STATES_AT_REST {
+            let mut of_others = of_files.without(of_file(self, &id));
+            if can_pack && (of_others + of_spooled + awake).states > limits::STATES_AT_REST {
                 let packed = self.pack_all()?;
                 can_pack = of_files.without(packed).states > limits::STATES_AT_REST / 8;
-                of_files = packed;
+                of_others = packed.without(of_file(self, &id));
                 turns = TURNS_OF_A_RECORD;
                 self.was_short = true;
             }
-            let of_others = of_files.without(of_file(self, &id));
             self.tables.beside = of_others + of_spooled;
             for turn in 1..=turns {
                 let has_more = self.read(&id, now)? | self.replay(&id);
@@ -279,8 +275,11 @@ impl<'c> Follower<'c> {
 
     /// Packs the states of all files that can be packed, and tells what all files hold then.
     fn pack_all(&mut self) -> Result<TraceMemory, Error> {
-        self.is_short = true;
+        // Only what is saved can be packed.
+        self.has_ended = true;
         self.cut(false)?;
+        self.files.values_mut().for_each(Followed::give_back);
+        quiclens_heap::give_back();
         let held: TraceMemory = self.files.values().map(Followed::memory).sum();
         debug!(bytes = held.states, "memory is short: states of files are packed");
         Ok(held)
@@ -737,7 +736,7 @@ impl<'c> Follower<'c> {
         let mut cut = |tables: &mut Tables, all: bool| {
             sink::messages(tables, self.catalogue, &self.config.name, &mut self.number, all)
         };
-        if std::mem::take(&mut self.has_ended) || self.is_short || last || self.cut - self.put_away >= STATES {
+        if std::mem::take(&mut self.has_ended) || last || self.cut - self.put_away >= STATES {
             self.put_away = self.cut;
             entries.append(&mut self.gone);
             for file in self.files.values_mut().filter(|file| file.is_dirty) {
@@ -750,8 +749,7 @@ impl<'c> Follower<'c> {
                 }
                 file.put_away(&mut entries)?;
             }
-            let is_short = std::mem::take(&mut self.is_short);
-            self.files.values_mut().for_each(|file| file.rest(self.cut, is_short));
+            self.files.values_mut().for_each(|file| file.rest(self.cut));
             quiclens_heap::give_back();
             if let Some(spooled) = self.spooled.as_mut().filter(|spooled| spooled.is_dirty) {
                 loop {

@@ -480,13 +480,18 @@ impl<'c> Followed<'c> {
         Ok(true)
     }
 
-    /// Packs what was read, once all of it was put away and the file has been silent for a while; where memory
-    /// `is_short`, at once, and lets go of what was read of a record that is not taken yet.
-    pub fn rest(&mut self, now: Instant, is_short: bool) {
-        if is_short || !self.is_behind() && now.duration_since(self.grew) >= REST {
+    /// Packs what was read, once all of it was put away and the file has been silent for a while.
+    pub fn rest(&mut self, now: Instant) {
+        if !self.is_behind() && now.duration_since(self.grew) >= REST {
             self.pack();
         }
-        if is_short && matches!(self.form, Form::Records(_) | Form::Resting(_) | Form::Lines(_)) {
+    }
+
+    /// Memory is short: packs what was read and put away, silent or not, and lets go of what was read of a record that is
+    /// not taken yet.
+    pub fn give_back(&mut self) {
+        self.pack();
+        if matches!(self.form, Form::Records(_) | Form::Resting(_) | Form::Lines(_)) {
             if !self.is_behind() {
                 self.let_go += self.window.rest().len() as u64;
             }
@@ -870,7 +875,7 @@ mod tests {
             read_all(&mut followed, &catalogue, &mut tables);
             assert!(followed.memory().states > 500_000);
             followed.put_away(&mut Vec::new()).unwrap();
-            followed.rest(now, true);
+            followed.give_back();
             assert!(followed.memory().states < 100_000, "{:?}", followed.memory());
             assert!(!followed.is_behind() && followed.bytes_behind() == 0, "it waits for the other half");
             match then {
