@@ -26,9 +26,9 @@ from quiclens_web.front.settings import ServeSettings
 
 T = TypeVar("T")
 
-_TEXT_COPIES = (
-    4  # of a statement at one time: its body, joined with its parameter, as the engine writes it, and runs it
-)
+# Of a statement at one time: its body, joined with its parameter, as the engine writes it, and runs it. Text of Python
+# with letters beyond ASCII may take four times as much.
+_TEXT_COPIES, _MORE_OF_WIDE_TEXT = 4, 3
 _TREE_BYTES_PER_BYTE = 600  # of the tree by which a statement is judged, for each byte of its text, measured
 _LARGEST_TREE_BYTES = 64 << 20  # since the engine takes 50,000 nodes
 _AT_ONCE_BYTES = 1 << 20  # an answer up to this size is sent whole, with its length
@@ -115,7 +115,7 @@ class Interface:
         sql = b"\n".join(part for part in (asked.query.encode(), body) if part)
         if len(sql) > most:
             raise too_large(most)
-        lease.grow(len(sql) * _TEXT_COPIES if sql.isascii() else len(sql) * (_TEXT_COPIES + 3))
+        lease.grow(len(sql) * (_TEXT_COPIES + (0 if sql.isascii() else _MORE_OF_WIDE_TEXT)))
         gone = asyncio.create_task(_gone(request))
         try:
             with self._parts.running.one(asked.query_id, role) as run:
