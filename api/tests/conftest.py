@@ -1,6 +1,5 @@
 """One store for all tests: the embedded engine takes one folder per process. Its rows are in api_seed.py."""
 
-import json
 import os
 import stat
 import sys
@@ -9,9 +8,6 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
-from quiclens_schema import catalogue
-from quiclens_schema import store as stores
-from quiclens_schema.migrate import migrate
 
 from quiclens_command_line.main import main
 
@@ -20,17 +16,14 @@ sys.path.insert(0, str(Path(__file__).parent))  # pytest's importlib mode leaves
 from api_ran import Ran, Run
 from api_seed import TABLES
 from serve_process import Served, start
+from store_rows import fill
 
 
 @pytest.fixture(scope="session")
 def store_url(tmp_path_factory: pytest.TempPathFactory) -> str:
-    url = f"chdb:{tmp_path_factory.mktemp('store')}"
-    with stores.open(url) as store:
-        migrate(store)
-        for table, rows in TABLES.items():
-            lines = "\n".join(json.dumps(row) for row in rows)
-            store.command(f"INSERT INTO {catalogue.load().table(table).stored} FORMAT JSONEachRow\n{lines}")
-    return url
+    folder = tmp_path_factory.mktemp("store")
+    fill(folder, TABLES)
+    return f"chdb:{folder}"
 
 
 @pytest.fixture(scope="session")

@@ -60,7 +60,8 @@ def test_secrets_are_files_which_the_script_makes(tmp_path: Path) -> None:
     script, renewing = (shlex.split(command.replace("deploy", str(tmp_path))) for command in secrets_commands())
     subprocess.run(script, check=True)
     for secret in COMPOSE["secrets"].values():
-        assert (tmp_path / secret["file"]).stat().st_size > 0, secret
+        file = re.sub(r"\$\{\w+:-(.+)\}", r"\1", secret["file"])  # where .env says nothing
+        assert (tmp_path / file).stat().st_size > 0, secret
     assert made.stat().st_mode & 0o077 == 0  # nobody else comes in
     before = {file.name: file.read_bytes() for file in made.iterdir()}
     subprocess.run(script, check=True)
@@ -71,6 +72,115 @@ def test_secrets_are_files_which_the_script_makes(tmp_path: Path) -> None:
     assert changed == {*wanted, "kafka.pem"}
     (token,) = tokens.read((made / "web_tokens").read_text())
     assert tokens.find([token], (made / "web_token").read_text().strip()) is token
+
+
+def test_every_service_has_the_secrets_that_its_settings_name() -> None:
+    for name, service in SERVICES.items():
+        mounted = [volume.split(":")[0] for volume in service.get("volumes", []) if volume.startswith("./")]
+        files = [DEPLOY / source for source in mounted if (DEPLOY / source).is_file()]
+        texts = [yaml.safe_dump(service), *(file.read_text() for file in files)]
+        named = {found for text in texts for found in re.findall(r"/run/secrets/([\w.]+)(?![\w.$])", text)}
+        targets = {each if isinstance(each, str) else each["target"] for each in service.get("secrets", [])}
+        if name == "kafka":  # its start script puts names together
+            named |= {f"kafka_{user}_password" for user in ("admin", "collector", "ingest")}
+        assert named == targets, name
+
+
+def test_a_store_of_another_authority_is_trusted_by_all_that_ask_it() -> None:
+    asking = {name for name, service in SERVICES.items() if "QUICLENS_STORE" in service.get("environment", {})}
+    trusting = {
+        name
+        for name, service in SERVICES.items()
+        if service.get("environment", {}).get("SSL_CERT_FILE") == "/run/secrets/store_ca"
+    }
+    assert trusting == {*asking, "grafana"} and len(asking) == 6
+    variable, usual = re.fullmatch(r"\$\{(\w+):-(.+)\}", COMPOSE["secrets"]["store_ca"]["file"]).groups()  # type: ignore[union-attr]
+    assert usual == COMPOSE["secrets"]["ca"]["file"]
+    assert f"\n#{variable}=" in (DEPLOY / ".env.example").read_text() and variable in (DEPLOY / "README.md").read_text()
+
+
+@pytest.fixture(scope="module")
+def drawn_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    deploy = tmp_path_factory.mktemp("deploy")
+    shutil.copytree(DEPLOY / "containers", deploy / "containers")
+    again(deploy)
+    return deploy
+
+
+@pytest.fixture
+def drawn(drawn_once: Path, tmp_path: Path) -> Path:
+    """A folder with the secrets, which `again` draws where they are missing."""
+    return shutil.copytree(drawn_once, tmp_path / "deploy") / "secrets"
+
+
+def again(deploy: Path) -> None:
+    subprocess.run([str(deploy / "containers" / "secrets")], check=True)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {file.name: file.read_bytes() for file in folder.iterdir() if file.name != "ca.srl"}
+
+
+CERTIFIED = ("clickhouse", "kafka-server", "server", "web")
+SIGNED = {f"{name}.{kind}" for name in CERTIFIED for kind in ("key", "pem")} | {"kafka.pem"}
+
+
+@pytest.mark.parametrize(
+    ("deleted", "anew"),
+    [
+        ("web_token", {"web_token", "web_tokens"}),
+        ("store_ingest", {"store_ingest", "passwords.xml"}),
+        ("kafka_ingest", {"kafka_ingest"}),
+        ("ca.pem", {"ca.pem", "ca.key"} | SIGNED),
+        ("web.pem", {"web.pem", "web.key"}),
+        ("web.key", {"web.pem", "web.key"}),
+        ("kafka-server.pem", {"kafka-server.pem", "kafka-server.key", "kafka.pem"}),
+    ],
+)
+def test_a_secret_that_is_deleted_is_made_anew_with_all_that_is_made_of_it(
+    drawn: Path, deleted: str, anew: set[str]
+) -> None:
+    before = contents(drawn)
+    (drawn / deleted).unlink()
+    again(drawn.parent)
+    now = contents(drawn)
+    assert now.keys() == before.keys()
+    assert {name for name in now if now[name] != before[name]} == anew
+    (token,) = tokens.read(now["web_tokens"].decode())
+    assert tokens.find([token], now["web_token"].decode().strip()) is token
+    for name in CERTIFIED:
+        verify = ["openssl", "verify", "-CAfile", str(drawn / "ca.pem"), str(drawn / f"{name}.pem")]
+        assert subprocess.run(verify, capture_output=True, check=False).returncode == 0, name
+    assert now["kafka.pem"].endswith(now["kafka-server.pem"] + now["ca.pem"])
+
+
+def test_what_an_operator_brings_to_the_secrets_stays(drawn: Path) -> None:
+    """A certificate of another authority, and tokens beside the script's own, whatever is made anew."""
+    of_another = ["-keyout", str(drawn / "web.key"), "-out", str(drawn / "web.pem"), "-subj", "/CN=another"]
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", *of_another], check=True, capture_output=True
+    )
+    line = f"alice writer sha256:{'a' * 64}\n"
+    with (drawn / "web_tokens").open("a") as file:
+        file.write(line)
+    before = contents(drawn)
+    for name in ("ca.pem", "web_token"):
+        (drawn / name).unlink()
+    again(drawn.parent)
+    now = contents(drawn)
+    assert (now["web.pem"], now["web.key"]) == (before["web.pem"], before["web.key"])
+    team, alice = now["web_tokens"].decode().splitlines(keepends=True)
+    digest = sha256(now["web_token"].strip()).hexdigest()
+    assert (team, alice) == (f"team reader sha256:{digest}\n", line)
+
+
+def test_an_authority_without_its_key_is_not_replaced(drawn: Path) -> None:
+    authority = (drawn / "ca.pem").read_bytes()
+    for name in ("ca.key", "web.pem"):
+        (drawn / name).unlink()
+    done = subprocess.run([str(drawn.parent / "containers" / "secrets")], capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and "no ca.key to sign web.pem" in done.stderr
+    assert (drawn / "ca.pem").read_bytes() == authority and not (drawn / "web.pem").exists()
 
 
 def test_what_is_mounted_exists_and_volumes_are_declared() -> None:
@@ -288,6 +398,32 @@ def test_units_use_the_files_that_the_readme_installs(unit: Path) -> None:
         assert path in readme, path
     for path in re.findall(r"/etc/quiclens/\w+\.toml|/var/lib/[\w-]+", unit.read_text()):
         assert path in readme, path
+
+
+def test_the_collector_may_write_where_its_documents_and_samples_say() -> None:
+    """All else is read-only for its unit (ProtectSystem=strict)."""
+    unit = (DEPLOY / "systemd" / "quiclens-collector.service").read_text()
+    said = dict(re.findall(r"(?m)^(\w+)=(\S+)$", unit))
+    assert said["ProtectSystem"] == "strict" and said["StateDirectoryMode"] == "0700"
+    may = {f"/var/lib/{said['StateDirectory']}", f"/run/{said['RuntimeDirectory']}"}
+    pages = [ROOT / "collectors" / "README.md", DEPLOY / "packages" / "collector.toml", *DEPLOY.glob("docs/**/*.md")]
+    written = {
+        (page.name, found[1])
+        for page in pages
+        for found in re.finditer(r'"(/(?:run|var/lib/quiclens)[^"]*)"', page.read_text())
+    }
+    assert {path for _, path in written} >= {"/var/lib/quiclens", "/run/quiclens-collector/lines"}
+    assert {(page, path) for page, path in written if not path.startswith(tuple(may))} == set()
+    others = [unit.read_text() for unit in UNITS if unit.stem != "quiclens-collector"]
+    taken = {folder for text in others for folder in re.findall(r"(?m)^RuntimeDirectory=(\S+)$", text)}
+    assert said["RuntimeDirectory"] not in taken, "the one that ends first would remove it"
+
+
+def test_the_unit_of_serve_may_do_what_its_documents_say() -> None:
+    """Tokens and certificate are read again by the process that serves alone; the audit log is written."""
+    said = dict(re.findall(r"(?m)^(\w+)=(.+)$", (DEPLOY / "systemd" / "quiclens-serve.service").read_text()))
+    assert said["ExecReload"] == "/bin/kill -HUP $MAINPID"
+    assert f"`/var/log/{said['LogsDirectory']}`" in (DEPLOY / "README.md").read_text()
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="no systemd-analyze")

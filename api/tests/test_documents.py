@@ -15,8 +15,8 @@ SLOW = {
 }  # fmt: skip
 EXPLAIN = {
     "request_id", "duration_us", "logged_duration_us", "complete", "parts", "top_cause", "unattributed_us",
-    "grade", "imputed_us", "bounds_us", "cannot_show", "overlapping", "sentence", "episodes", "events", "connection",
-    "coverage", "siblings",
+    "grade", "imputed_us", "bounds_us", "cannot_show", "overlapping", "sentence", "episodes", "episodes_all",
+    "episodes_cut", "events", "connection", "coverage", "siblings",
 }  # fmt: skip
 REPORT = {"name", "params", "columns", "rows", "samples", "groups", "groups_shown", "coverage", "warnings"}
 

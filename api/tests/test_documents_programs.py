@@ -45,7 +45,7 @@ def only(page: str, begins: str) -> str:
 _SHELL = {
     ("CONTRIBUTING.md", ".venv/bin/pytest"), ("README.md", "pip"), ("deploy/README.md", "pip"),
     ("api/README.md", "openssl"), ("dashboards/README.md", "python"), ("deploy/README.md", "systemctl"),
-    ("deploy/docs/servers/README.md", "head"), ("deploy/docs/servers/README.md", "chmod"),
+    ("deploy/docs/servers/README.md", "head"), ("deploy/docs/servers/README.md", "install"),
     ("lab/README.md", "quiclens-lab"), ("lab/noq/README.md", "../../target/noq/release/noq-traces"),
     ("lab/quicgo/README.md", "../../target/quicgo-lab"),
     ("lab/quinn/README.md", "../../target/quinn/release/quinn-traces"),
@@ -167,10 +167,13 @@ def test_the_collector_does_it(text: str, tmp_path: Path) -> None:
 
 
 def test_a_secret_is_made_as_the_page_makes_it(tmp_path: Path) -> None:
-    page = "deploy/docs/servers/README.md"
-    for begins in ("head ", "chmod "):
-        shell(only(page, begins).replace("/etc/quiclens", str(tmp_path)), tmp_path)
-    secret = tmp_path / "client_secret"
+    page, secret = "deploy/docs/servers/README.md", tmp_path / "client_secret"
+    user = re.findall(r"(?m)^User=(\w+)$", (ROOT / "deploy/systemd/quiclens-collector.service").read_text())
+    making, filling = (only(page, begins).replace("/etc/quiclens", str(tmp_path)) for begins in ("install ", "head "))
+    assert re.findall(r" -g (\w+) ", making) == user, "its unit could not read it"
+    shell(making.replace(f"-g {user[0]}", f"-g {os.getgid()}"), tmp_path)
+    assert secret.stat().st_mode & 0o777 == 0o640, "before there is anything to read"
+    shell(filling, tmp_path)
     assert secret.stat().st_mode & 0o777 == 0o640 and len(secret.read_bytes()) >= 16
 
 

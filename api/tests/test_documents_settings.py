@@ -87,7 +87,8 @@ def is_taken(body: str, folder: Path) -> bool:
     if "state_dir" not in body:
         body = f'state_dir = "{folder}/state"\n{body}'
     config = folder / "collector.toml"
-    config.write_text(f'traces = ["{folder}"]\n{body}[sink]\nkind = "files"\nfolder = "{folder}/o"\n', encoding="utf-8")
+    sink = f'[sink]\nkind = "files"\nfolder = "{folder}/o"\n'
+    config.write_text(f'traces = ["{folder}/logs"]\n{body}{sink}', encoding="utf-8")
     done = subprocess.run([COLLECTOR, "check", "--quiet", config], capture_output=True, check=False)
     return done.returncode == 0
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from quiclens_schema import engine
+from store_rows import plant
 
 ROOT = Path(__file__).parents[2]
 VECTORS = ROOT / "schema" / "vectors"
@@ -64,12 +65,14 @@ WORK: dict[str, list[list[str]]] = {
 
 @pytest.fixture(scope="module")
 def stores(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """`empty` has no tables, `migrated` no rows, `filled` some days of them."""
+    """`empty` has no tables, `wanted` no rows, and a migration that wants all linked again, `filled` some days of
+    them."""
     folder = tmp_path_factory.mktemp("granted")
     (folder / "empty").mkdir()
     full = [grant for grant in engine.GRANTS if "default" in grant]
     assert as_user(full, folder / "migrated", [["migrate"]])[0] == 0
     shutil.copytree(folder / "migrated", folder / "filled", symlinks=True)
+    plant(folder / "wanted", "INSERT INTO link_pending (token) VALUES ('a migration')")
     logs = [str(path) for path in sorted(VECTORS.glob("*/input.*"))[::8]]
     assert as_user(full, folder / "filled", [["load", *logs, *map(str, LOGS), "--requests", str(LINES)]])[0] == 0
     return folder
@@ -90,7 +93,7 @@ def as_user(grants: Sequence[str], store: Path, commands: Sequence[Sequence[str]
 
 
 def with_rights(rights: Sequence[str], role: str, stores: Path, folder: Path) -> tuple[int, str]:
-    before = {"migrate": "empty", "ingest": "migrated"}.get(role, "filled")
+    before = {"migrate": "empty", "ingest": "wanted"}.get(role, "filled")
     shutil.copytree(stores / before, folder / "store", symlinks=True)
     return as_user([f"{right} ON default.*" for right in rights], folder / "store", WORK[role])
 

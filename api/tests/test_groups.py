@@ -13,7 +13,7 @@ from store_rows import plant
 from quiclens_command_line.show.slow import groups_line
 from quiclens_command_line.show.written import markdown
 from quiclens_questions import over_time as over_time_module
-from quiclens_questions.over_time import OverTime, over_time
+from quiclens_questions.over_time import DrawnGroups, OverTime, over_time
 from quiclens_questions.report import GROUPS_AT_MOST, Report
 from quiclens_questions.reports import REPORTS, Options, asked_of
 from quiclens_questions.where import read
@@ -22,7 +22,8 @@ CARRIERS, WITHOUT_QUIC, REQUESTS = 25_000, 4_000, 3_639
 DEEP = 40 * GROUPS_AT_MOST
 
 # Two requests of each carrier; of each sixth or so none over QUIC. And 15 seconds of one busy carrier, of which a tenth
-# was reset at once. And so many carriers as a report shows, each with forty requests.
+# was reset at once. And so many carriers as a report shows, each with forty requests. And twenty carriers of 200
+# requests each, beside which one of 40 is slow, and one of a single request, which is slower still.
 _ROWS = f"""
 INSERT INTO request_versions (
     request_id, started_hour, started_at, source, link, coverage, weight, complete, duration_us,
@@ -55,6 +56,17 @@ FROM
 (
     SELECT number, toDateTime64('2026-11-20 14:00:00', 6, 'UTC') + toIntervalMillisecond(number) AS at
     FROM numbers({DEEP})
+)
+UNION ALL
+SELECT
+    concat('ill/', toString(number)), toStartOfHour(at), at, 'log', 'none', 'none', 1 + number % 3, true,
+    multiIf(number < 4000, 50000 + number * 7919 % 9973, number < 4040, 900000 + number, 5000000),
+    multiIf(number < 4000, concat('carrier-', toString(number % 20)), number < 4040, 'ill', 'alone'), 'ill', 'h3',
+    'acked'
+FROM
+(
+    SELECT number, toDateTime64('2026-11-20 16:00:00', 6, 'UTC') + toIntervalMillisecond(number * 100) AS at
+    FROM numbers(4041)
 )
 """
 
@@ -117,8 +129,8 @@ def test_a_step_over_time_has_the_intervals_of_its_tail(
     question = OverTime(begin, begin + timedelta(hours=1), 3600, by, where, groups=3, has_intervals=True)
     found = over_time(store, question)
     rows = {tuple(row[name] for name in by): row for row in asked(store, "tail", list(by), region).dicts()}
-    assert len(found["series"]) == (3 if by else 1)
-    for series in found["series"]:
+    assert [series["groups"] for series in found["series"]] == ([1, 1, 1, GROUPS_AT_MOST - 3] if by else [1])
+    for series in found["series"][:3]:
         row, intervals = rows[tuple(series["group"].values())], series["intervals"]
         assert (
             series["p50"] == [row["p50"]] and intervals is not None and set(intervals) == set(over_time_module.LEVELS)
@@ -130,6 +142,28 @@ def test_a_step_over_time_has_the_intervals_of_its_tail(
     assert over_time(store, replace(question, has_intervals=False))["series"][0]["intervals"] is None
     monkeypatch.setattr(over_time_module, "INTERVALS_AT_MOST", 100)
     assert over_time(store, question)["series"][0]["intervals"] is None
+
+
+@pytest.mark.parametrize(
+    ("drawn", "groups"), [(DrawnGroups.LARGEST, 3), (DrawnGroups.SLOWEST, 1), (DrawnGroups.SLOWEST, 2)]
+)
+def test_groups_without_a_line_of_their_own_are_one_line(store: Store, drawn: DrawnGroups, groups: int) -> None:
+    begin = datetime(2026, 11, 20, 16, tzinfo=UTC)
+    where = read(["region=ill"], datetime.now(UTC))
+    question = OverTime(begin, begin + timedelta(minutes=10), 60, ("carrier",), where, groups, drawn)
+    found = over_time(store, question)
+    *own, others = found["series"]
+    names = [series["group"]["carrier"] for series in own]
+    by_drawn = {
+        DrawnGroups.LARGEST: ["carrier-0", "carrier-1", "carrier-10"],
+        DrawnGroups.SLOWEST: ["ill", "alone"][:groups],
+    }
+    assert sorted(names, key=str) == sorted(by_drawn[drawn], key=str)
+    assert (found["drawn"], found["slow_us"] is None) == (drawn.value, drawn is DrawnGroups.LARGEST)
+    assert (others["group"], others["groups"], found["groups"]) == ({}, 22 - groups, 22)
+    without = read(["region=ill", *(f"carrier!={name}" for name in names)], datetime.now(UTC))
+    (alone,) = over_time(store, replace(question, by=(), where=without))["series"]
+    assert {**alone, "groups": others["groups"]} == others  # each count and each quantile of each step
 
 
 def test_as_many_groups_as_are_shown_have_their_intervals(store: Store) -> None:

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import re
+import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,8 +19,11 @@ from quiclens_schema.plain_text import printable
 from store_rows import fill
 
 from quiclens_command_line.main import main
+from quiclens_command_line.show.written import comma_separated
+from quiclens_questions.report import Report
 from quiclens_questions.reports import REPORTS
 from quiclens_questions.where import request_columns
+from quiclens_web.pages import page
 
 HOSTILE = (
     "=1+1\x1b[31m\x9b2J\x1b]0;title\x07\u202e\u2066\u2028\x7f\x00\r\nFORGED\t[/none][bold]b[/bold] :smile: "
@@ -198,3 +202,17 @@ def flat(text: str) -> Iterator[Any]:
     for token in MarkdownIt("commonmark").enable("table").parse(text):
         yield token
         yield from token.children or ()
+
+
+def test_the_page_of_reports_saves_csv_as_the_command_line_writes_it() -> None:
+    texts = ["=1+1", "+1", "-1", "@x", "\tx", "\rx", "a\rb", "a,b", 'say "x"', "a\nb", "plain", HOSTILE]
+    rows: list[list[Any]] = [*([text, -1, 0.5] for text in texts), [None, -2.5, [1]]]
+    columns = ("name", "number", "more")
+    report = Report("x", tuple((name, "") for name in columns), rows, 0, {"requests": 0, "traced": 0, "weight": 0})
+    written = Path(page.__file__).parent / "static" / "csv.js"
+    program = f"import {{ commaSeparated }} from {json.dumps(written.as_uri())};"
+    program += f"process.stdout.write(commaSeparated({json.dumps([columns, *rows])}));"
+    done = subprocess.run(["node", "--input-type=module", "-e", program], capture_output=True, check=True)
+    texts = [done.stdout.decode(), comma_separated(report)]
+    saved, printed = (list(csv.reader(io.StringIO(text, newline=""))) for text in texts)
+    assert saved == printed and saved[1] == ["'=1+1", "-1", "0.5"]

@@ -9,6 +9,7 @@ from quiclens_schema.store import Store
 from serve_process import start
 from store_rows import plant
 
+from quiclens_questions import series as drawn
 from quiclens_questions.document import document_text
 from quiclens_questions.documents import SeriesDocument
 from quiclens_questions.series import BUCKETS, EXACT_AT_MOST, View, series
@@ -99,3 +100,15 @@ def test_near_by_every_event_of_the_stretch_is_there_and_no_other(store: Store, 
 def test_a_stretch_without_events_is_empty(store: Store) -> None:
     found = series(store, TRACE, View(EVENTS * EACH_US * 2, EVENTS * EACH_US * 3))
     assert found["events"] == 0 and found["exact"] and not found["packets"] and not found["marks"]
+
+
+@pytest.mark.parametrize("view", [WHOLE, View(0, EACH_US * EXACT_AT_MOST // 2)])
+def test_marks_that_are_cut_are_told_and_losses_are_all(
+    store: Store, monkeypatch: pytest.MonkeyPatch, view: View
+) -> None:
+    whole = series(store, TRACE, view)
+    assert not whole["marks_cut"] and whole["losses"] == len(lost(whole)) > 2
+    monkeypatch.setattr(drawn, "MARKS_AT_MOST", 2)
+    cut = series(store, TRACE, view)
+    assert as_promised(cut) and cut["marks_cut"] and len(cut["marks"]["seq"]) == 2
+    assert cut["losses"] == whole["losses"]

@@ -135,6 +135,57 @@ def test_a_body_comes_at_a_least_rate() -> None:
     ran(LIMITS, test)
 
 
+def test_a_body_that_was_waited_for_with_100_continue_comes_at_a_least_rate() -> None:
+    async def test(connect: Connect, metrics: FrontMetrics) -> None:
+        reader, writer = await connect()
+        writer.write(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\nExpect: 100-continue\r\n\r\n")
+        assert await reader.readuntil(b"\r\n\r\n") == b"HTTP/1.1 100 Continue\r\n\r\n"
+        assert await ended(reader) and closed(metrics, "body") == 1
+
+    ran(LIMITS, test)
+
+
+def test_whoever_goes_on_after_100_continue_is_served() -> None:
+    async def test(connect: Connect, metrics: FrontMetrics) -> None:
+        reader, writer = await connect()
+        for _ in range(2):
+            writer.write(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2000\r\nExpect: 100-continue\r\n\r\n")
+            await reader.readuntil(b"100 Continue\r\n\r\n")
+            writer.write(b"x" * 2000)
+            await reader.readuntil(b"\r\n\r\n2000")
+        assert closed(metrics, "body") == 0
+
+    ran(LIMITS, test)
+
+
+class Idle:
+    """A connection that can be counted."""
+
+    def __init__(self, peer: str) -> None:
+        self.peer = peer
+
+    def is_idle(self, seconds: float) -> bool:
+        return False
+
+    def close(self, why: str) -> None:
+        raise AssertionError(why)
+
+
+@pytest.mark.parametrize(
+    ("peer", "neighbours", "others"),
+    [
+        ("2001:db8::{}", 8, "2001:db8:0:1::{}"),
+        ("::ffff:192.0.2.{}", 1, "::ffff:198.51.100.{}"),
+        ("192.0.2.{}", 1, "192.0.3.{}"),
+    ],
+)
+def test_a_peer_of_ipv6_is_a_network(peer: str, neighbours: int, others: str) -> None:
+    connections = Connections(ConnectionLimits(of_one_peer=4), FrontMetrics())
+    added = [connections.add(Idle(peer.format(at % neighbours + 1))) for at in range(9)]
+    assert added == [True] * 8 + [False]
+    assert connections.add(Idle(others.format(1)))
+
+
 def test_a_body_that_keeps_coming_is_taken_however_long_it_is() -> None:
     async def test(connect: Connect, metrics: FrontMetrics) -> None:
         reader, writer = await connect()

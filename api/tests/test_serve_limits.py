@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -47,12 +48,23 @@ def test_what_a_statement_is_judged_by_is_held_against_the_budget(store_url: str
         assert store.folder is not None
         limits = StatementLimits(held_bytes=2_000_000)
         app = create_app(store, ServeSettings(folder=store.folder, instance="x", limits=limits))
-        web = TestClient(app, base_url="http://127.0.0.1:8123")
-        for _ in range(3):
-            assert web.post("/", content=statement(1_000)).text == "1\n"
-            refused = web.post("/", content=statement(10_000))
-            assert refused.status_code == 503 and refused.headers["x-clickhouse-exception-code"] == "202"
-            assert refused.headers["retry-after"] == "1"
+        with TestClient(app, base_url="http://127.0.0.1:8123") as web:
+            for _ in range(3):
+                assert web.post("/", content=statement(1_000)).text == "1\n"
+                refused = web.post("/", content=statement(10_000))
+                assert refused.status_code == 503 and refused.headers["x-clickhouse-exception-code"] == "202"
+                assert refused.headers["retry-after"] == "1"
+
+
+def test_large_statements_that_are_judged_take_a_part_of_the_budget(store_url: str) -> None:
+    large = b"SELECT length([" + b"0," * 20_000 + b"0]) /* " + b"x" * 70_000 + b" */"
+    limits = StatementLimits(held_bytes=200_000_000, judged_at_once=2, wait_seconds=120)
+    with stores.open(store_url) as store:
+        assert store.folder is not None
+        app = create_app(store, ServeSettings(folder=store.folder, instance="x", limits=limits))
+        with TestClient(app, base_url="http://127.0.0.1:8123") as web, ThreadPoolExecutor(12) as pool:
+            answers = list(pool.map(lambda _: web.post("/", content=large), range(12)))
+    assert {(each.status_code, each.text) for each in answers} == {(200, "20001\n")}
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from quiclens_schema import store as stores
@@ -248,3 +248,12 @@ def test_the_api_answers_as_the_question_does(store: Store) -> None:
     (finding,) = client.get("/api/v1/triage", params=stretch).json()["findings"]
     assert finding["sentence"].startswith("city Oslo: since 14:0") and finding["requests"] > 500
     assert client.get("/api/v1/triage", params={"since": "1h", "until": "2h"}).status_code == 422
+
+
+def test_a_ticket_has_the_ids_of_requests_as_text_and_nothing_else() -> None:
+    example = {"request_id": "`[x](https://evil.example)@ada`\n# y", "duration_us": 1}
+    finding = {"conditions": [], "sentence": "", "examples": [example]}
+    coverage = {"requests": 1, "traced": 0}
+    document = {"since": BEGAN, "until": ENDS, "findings": [finding], "level": 0.01, "coverage": coverage}
+    lines = "\n".join(ticket(cast(TriageDocument, document))).splitlines()
+    assert "- `[x](https://evil.example)@ada\\n# y`: 1 µs" in lines

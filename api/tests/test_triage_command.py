@@ -8,6 +8,8 @@ from api_ran import Run
 from web_client import client
 
 from quiclens_questions.documents import TriageDocument, TriageFinding
+from quiclens_questions.triage_alerts import alerts
+from quiclens_questions.triage_words import sentence
 
 BEGAN = datetime(2026, 11, 20, 14, 7, tzinfo=UTC)
 FINDING: TriageFinding = {
@@ -36,6 +38,7 @@ FINDING: TriageFinding = {
     "examples": [],
 }
 FOUND: TriageDocument = {
+    "where": ["region=Bavaria"],
     "since": BEGAN - timedelta(days=1),
     "until": BEGAN + timedelta(hours=1),
     "before_since": BEGAN - timedelta(days=2),
@@ -59,7 +62,12 @@ def test_the_command_tells_whether_it_found_something(run: Run) -> None:
 def test_a_finding_names_what_to_ask_next(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("quiclens_command_line.commands.triage.ask_triage", lambda *_: FOUND)
     told = run("triage").out
-    assert "quiclens slow --since 2026-11-20T14:07:00Z --where city=Oslo" in told
+    # With what was asked about: else another question is answered.
+    assert "quiclens slow --since 2026-11-20T14:07:00Z --where region=Bavaria --where city=Oslo" in told
+    assert (
+        alerts(FOUND, "")[0]["labels"]["where"] == "region=Bavaria" and alerts(FOUND, "")[0]["labels"]["city"] == "Oslo"
+    )
+    assert "where" not in alerts({**FOUND, "where": []}, "")[0]["labels"]
     of_people = [{**FINDING["conditions"][0], "attribute": "carrier", "value": "O'Brien & Sons"}]
     quoted = {**FOUND, "findings": [{**FINDING, "conditions": of_people}]}
     monkeypatch.setattr("quiclens_command_line.commands.triage.ask_triage", lambda *_: quoted)
@@ -68,6 +76,19 @@ def test_a_finding_names_what_to_ask_next(run: Run, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("quiclens_command_line.commands.triage.ask_triage", lambda *_: FOUND)
     ticket = run("triage", "--markdown", "--address", "https://pages.example/").out
     assert "https://pages.example/requests?since=2026-11-20T14%3A07%3A00Z" in ticket and "## city Oslo" in ticket
+    assert "where=region%3DBavaria&where=city%3DOslo" in ticket
+
+
+def test_a_sentence_says_of_what_it_is_and_tells_small_shares_apart() -> None:
+    rare = FINDING | {"measure": "failed", "share_before": 0.0004, "share_after": 0.0062}
+    assert "0.62 % fail, before 0.04 %." in sentence(rare, BEGAN, ["region=Bavaria"])
+    assert sentence(FINDING, BEGAN, ["region=Bavaria"]).startswith("of region=Bavaria, city Oslo: since ")
+    assert sentence(FINDING, BEGAN).startswith("city Oslo: since ")
+
+
+def test_a_stretch_after_the_newest_request_is_told_as_it_was_asked(run: Run) -> None:
+    later = run("triage", "--since", "2031-01-01", "--until", "2031-01-02")
+    assert "No requests from 2031-01-01 00:00 to 2031-01-02 00:00 UTC." in later.out
 
 
 def test_the_api_has_the_same_ticket(store_url: str) -> None:

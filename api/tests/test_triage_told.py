@@ -60,7 +60,8 @@ def is_found(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_an_alert_is_who_and_what_with_a_link() -> None:
     (alert,) = alerts(FOUND, "https://pages.example")
-    assert alert["labels"] == {"alertname": "QuiclensTriage", "measure": "slow", "city": "Oslo"}
+    of = {"where": "region=Bavaria"}
+    assert alert["labels"] == {"alertname": "QuiclensTriage", "measure": "slow", "city": "Oslo", **of}
     assert alert["annotations"] == {"summary": "city Oslo", "description": FINDING["sentence"]}
     assert alert["startsAt"] == "2026-11-20T14:07:00Z"
     assert alert["generatorURL"].startswith("https://pages.example/requests?since=2026-11-20T14%3A07%3A00Z")

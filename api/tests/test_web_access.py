@@ -1,16 +1,23 @@
 """Who may ask: tokens, sessions, trusted proxies, and no other site's page."""
 
+import asyncio
 import json
 from hashlib import sha256
+from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
 from quiclens_schema import store as stores
+from starlette.responses import PlainTextResponse
+from starlette.types import Message, Receive, Scope, Send
 from web_client import app_of, client
 
 from quiclens_web.api.settings import QuestionLimits
+from quiclens_web.front import door
 from quiclens_web.front.access import Access, Doorkeeper, Role, Token, network
-from quiclens_web.front.door import RequestLimits
+from quiclens_web.front.door import Door, RequestLimits
+from quiclens_web.front.metrics import FrontMetrics
+from quiclens_web.front.problems import Answers
 
 
 def token(name: str, role: Role, text: str) -> Token:
@@ -114,6 +121,24 @@ def test_a_token_is_asked_for_and_kept_from_scripts(store_url: str) -> None:
         assert "may read alone" in shown.text and 'id="drop"' not in shown.text and "upload.js" not in shown.text
 
 
+def test_a_form_with_a_token_has_so_much_time(store_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(door, "_FORM_SECONDS", 0.2)
+    form = [(b"host", b"127.0.0.1"), (b"content-type", b"application/x-www-form-urlencoded"), (b"content-length", b"9")]
+    scope: dict[str, Any] = {"type": "http", "method": "POST", "path": "/login", "query_string": b"", "headers": form}
+    sent: list[Message] = []
+
+    async def receive() -> Message:
+        await asyncio.sleep(0.05)
+        return {"type": "http.request", "body": b"t", "more_body": True}
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    with stores.open(store_url) as store:
+        asyncio.run(asyncio.wait_for(app_of(store, access=LOCKED)(scope, receive, send), 20))
+    assert sent[0]["status"] == 400 and (b"connection", b"close") in sent[0]["headers"]
+
+
 def test_signing_out_ends_the_session_also_for_a_copy_of_its_cookie(store_url: str) -> None:
     with client(store_url, access=LOCKED) as web:
         web.post("/login", data={"token": "read"})
@@ -193,6 +218,51 @@ def test_wrong_tokens_cost_ever_more_time_but_not_those_who_were_right(store_url
         assert web.get("/api/v1/requests", headers=bearer("read")).status_code == 200
         with client(store_url, peer="192.0.2.1", access=LOCKED) as elsewhere:
             assert elsewhere.get("/api/v1/requests", headers=bearer("write")).status_code == 200
+
+
+def test_a_right_token_never_waits_for_a_strangers_guesses(store_url: str) -> None:
+    long = "0123456789abcdef"
+    access = Access(tokens=(*TOKENS, token("bob", Role.READER, long)), is_open=False)
+    with client(store_url, access=access) as web:
+        for n in range(12):
+            web.get("/api/v1/requests", headers=bearer(f"a stranger's guess {n}"))
+        assert web.get("/api/v1/requests", headers=bearer(long)).status_code == 200
+        assert web.post("/login", data={"token": long}, follow_redirects=False).status_code == 303
+        web.cookies.clear()
+        assert web.get("/api/v1/requests", headers=bearer("read")).status_code == 429, "a short one could be guessed"
+        assert web.get("/api/v1/requests", headers=bearer(long[:-1] + "e")).status_code == 429, "a wrong one waits"
+
+
+def test_requests_count_for_a_name_from_wherever_it_asks_and_without_one_for_a_network() -> None:
+    async def run(access: Access, peers: list[str], headers: dict[str, str]) -> list[int]:
+        sent: list[int] = []
+        go = asyncio.Event()
+
+        async def waits(scope: Scope, receive: Receive, send: Send) -> None:
+            await go.wait()
+            await PlainTextResponse("")(scope, receive, send)
+
+        async def send(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                sent.append(message["status"])
+
+        made = Door(waits, Doorkeeper(access), Answers(), FrontMetrics(), lambda _: None, RequestLimits(of_one=2))
+        given = [(b"host", b"127.0.0.1"), *((name.encode(), text.encode()) for name, text in headers.items())]
+        scope = {"type": "http", "method": "GET", "path": "/api/v1/requests", "query_string": b"", "headers": given}
+        asked = [asyncio.create_task(made({**scope, "client": (peer, 1)}, _nothing, send)) for peer in peers]
+        await asyncio.sleep(0)
+        go.set()
+        await asyncio.gather(*asked)
+        return sorted(sent)
+
+    far = ["192.0.2.1", "198.51.100.1", "2001:db8::1"]
+    assert asyncio.run(run(LOCKED, far, bearer("read"))) == [200, 200, 429]
+    assert asyncio.run(run(Access(), far, {})) == [200, 200, 200]
+    assert asyncio.run(run(Access(), ["2001:db8::1", "2001:db8::2", "2001:db8::3"], {})) == [200, 200, 429]
+
+
+async def _nothing() -> Message:
+    return {"type": "http.request", "body": b"", "more_body": False}
 
 
 def test_an_old_token_again_and_again_is_one_guess(store_url: str) -> None:
@@ -353,7 +423,7 @@ def test_a_body_that_uploads_nothing_is_small(store_url: str) -> None:
         refused = web.post("/login", data={"token": "x" * 100_000})
         assert refused.status_code == 413 and refused.json()["code"] == "too_large"
         pieces = web.post("/login", content=iter([b"token=" + b"x" * 50_000] * 3), headers=FORM)
-        assert pieces.status_code == 400 and pieces.json()["status"] == 400
+        assert pieces.status_code == 413 and pieces.json()["code"] == "too_large"
         cut = web.post("/api/v1/traces", content=b"x" * 100_000, headers=bearer("write"))
         assert cut.status_code == 422, cut.text  # no trace, but taken
 

@@ -7,6 +7,7 @@ repeat, no column at all where no row has a value. So batches of one table diffe
 from collections.abc import Sequence
 
 import pyarrow as pa
+from quiclens_schema.arrow_values import is_bytes, is_text, plain_text_bytes
 
 _SCALARS = {
     "String": pa.string(),
@@ -21,6 +22,8 @@ _SCALARS = {
     "UInt32": pa.uint32(),
     "UInt64": pa.uint64(),
 }
+_DEEPEST = 2  # a list of maps, say
+_OFFSET_BYTES = 4  # of a text in a plain column
 
 
 def canonical(name: str, clickhouse: str) -> pa.Field:
@@ -48,11 +51,13 @@ def _canonical(clickhouse: str) -> tuple[pa.DataType, bool]:
 
 def is_readable_as(given: pa.DataType, wanted: pa.DataType) -> bool:
     """Whether every value of the one type is a value of the other, so that a cast can neither fail nor lose."""
+    if pa.types.is_dictionary(given) and pa.types.is_nested(given.value_type):
+        return False
     given, wanted = _value_type(given), _value_type(wanted)
     if given.equals(wanted):
         return True
-    if _is_text(wanted):
-        return _is_text(given)
+    if is_text(wanted):
+        return is_text(given)
     if pa.types.is_integer(wanted):
         return pa.types.is_integer(given) and _fits(given, wanted)
     if pa.types.is_floating(wanted):
@@ -69,12 +74,22 @@ def is_readable_as(given: pa.DataType, wanted: pa.DataType) -> bool:
     return False
 
 
+def is_of_a_catalogue(kind: pa.DataType, depth: int = 0) -> bool:
+    """Whether a newer catalogue may have columns of this type: a kind of text, number or time that ours could have,
+    or lists and maps of those, as deep as `_DEEPEST`. Of others, pyarrow may have no arrays."""
+    if pa.types.is_dictionary(kind):
+        return is_of_a_catalogue(kind.value_type, depth) and not pa.types.is_nested(kind.value_type)
+    if depth < _DEEPEST and (pa.types.is_list(kind) or pa.types.is_large_list(kind)):
+        return is_of_a_catalogue(kind.value_type, depth + 1)
+    if depth < _DEEPEST and pa.types.is_map(kind):
+        return all(is_of_a_catalogue(each, depth + 1) for each in (kind.key_type, kind.item_type))
+    is_number = pa.types.is_integer(kind) or pa.types.is_float32(kind) or pa.types.is_float64(kind)
+    is_time = pa.types.is_date32(kind) or pa.types.is_timestamp(kind)
+    return bool(is_text(kind) or is_number or is_time or pa.types.is_boolean(kind))
+
+
 def _value_type(kind: pa.DataType) -> pa.DataType:
     return kind.value_type if pa.types.is_dictionary(kind) else kind
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or _is_bytes(kind))
 
 
 def _fits(given: pa.DataType, wanted: pa.DataType) -> bool:
@@ -92,8 +107,8 @@ def common(given: Sequence[pa.DataType], wanted: pa.DataType) -> pa.DataType:
     if all(pa.types.is_dictionary(kind) for kind in given):
         return pa.dictionary(pa.uint32(), common([kind.value_type for kind in given], _value_type(wanted)))
     plain, wanted = [_value_type(kind) for kind in given], _value_type(wanted)
-    if _is_text(wanted):
-        return pa.binary() if any(_is_bytes(kind) for kind in plain) else pa.string()
+    if is_text(wanted):
+        return pa.binary() if any(is_bytes(kind) for kind in plain) else pa.string()
     if pa.types.is_map(wanted):
         return pa.map_(
             common([kind.key_type for kind in plain], wanted.key_type),
@@ -108,7 +123,7 @@ def common(given: Sequence[pa.DataType], wanted: pa.DataType) -> pa.DataType:
 def widest(given: Sequence[pa.DataType]) -> pa.DataType:
     """As `common`, of a column that our catalogue does not know; ValueError where they have no type in common."""
     plain = [_value_type(kind) for kind in given]
-    if all(_is_text(kind) for kind in plain):
+    if all(is_text(kind) for kind in plain):
         return common(given, pa.string())
     if all(pa.types.is_integer(kind) for kind in plain):
         return common(given, pa.int64() if any(pa.types.is_signed_integer(kind) for kind in plain) else pa.uint64())
@@ -132,5 +147,21 @@ def has_nulls_inside(column: pa.Array) -> bool:
     return any(each.null_count or has_nulls_inside(each) for each in inner)
 
 
-def _is_bytes(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
+def growth(column: pa.Array) -> int:
+    """Bytes that a column takes more once its dictionaries are plain, as they are when another batch has it plain; they
+    are counted, not made."""
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        return max(0, _plain_bytes(column) - int(column.get_total_buffer_size()))
+    if pa.types.is_map(kind):
+        return growth(column.keys) + growth(column.items)
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        return growth(column.values)
+    return 0
+
+
+def _plain_bytes(column: pa.DictionaryArray) -> int:
+    kind = column.type.value_type
+    if not is_text(kind):
+        return int(len(column) * kind.bit_width // 8)
+    return plain_text_bytes(column) + _OFFSET_BYTES * len(column)

@@ -16,6 +16,7 @@ class TakenMessage:
     at: float  # monotonic seconds
     value: bytes = field(repr=False)
     bytes: int  # that it holds in memory
+    sent_at: float = 0.0  # seconds since 1970, as Kafka has it
     batch: Any = field(default=None, repr=False)
     reject: Mapping[str, Any] | None = field(default=None, repr=False)
     heartbeat: Heartbeat | None = None

@@ -26,7 +26,7 @@ from typing import Any
 
 from quiclens_schema import topics
 
-from quiclens_ingest.kafka import BrokerError, create_topics, wait_until_ready
+from quiclens_ingest.kafka import BrokerError, create_topics, set_passwords, wait_until_ready
 
 
 class BrokerMissing(BrokerError):  # noqa: N818 (a state, not a mistake)
@@ -80,7 +80,7 @@ allow.everyone.if.no.acl.found=false
 class Walls:
     """Clients come by TLS and SCRAM-SHA-512, and may do what ACLs allow; `admin` may do everything.
 
-    `certificate` is a PEM file: the key in PKCS #8, its chain after it. `passwords` are those of a new broker's users.
+    `certificate` is a PEM file: the key in PKCS #8, its chain after it. `passwords`, of users, are set at each start.
     """
 
     certificate: Path
@@ -125,10 +125,7 @@ def start(data: Path, port: int = 0, jars: Path | None = None, walls: Walls | No
     if not (logs / "meta.properties").exists():
         # With "=", for one of 64 begins with "-" and would be taken for an option.
         identity = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
-        formatting = [*words, "kafka.tools.StorageTool", "format", f"--cluster-id={identity}", "-c", str(properties)]
-        for name, password in (walls.passwords if walls else {}).items():
-            formatting += ["--add-scram", f"SCRAM-SHA-512=[name={name},password={password}]"]
-        _run(formatting, "format")
+        _run([*words, "kafka.tools.StorageTool", "format", f"--cluster-id={identity}", "-c", str(properties)], "format")
     with (data / "broker.log").open("ab") as log:
         process = subprocess.Popen(
             [*words, "kafka.Kafka", str(properties)],
@@ -151,6 +148,8 @@ def start(data: Path, port: int = 0, jars: Path | None = None, walls: Walls | No
             if process.poll() is not None or time.monotonic() > until:
                 stop(data)
                 raise BrokerError(f"the broker did not come up, see {data / 'broker.log'}") from error
+    if walls is not None:
+        set_passwords(inside, walls.passwords)
     create_topics(inside or brokers, topics.load().values())
     return running
 
@@ -288,8 +287,8 @@ def passwords_of(path: Path) -> dict[str, str]:
         if not line.strip():
             continue
         name, equals, password = line.partition("=")
-        if not (name and equals and password) or any(mark in line for mark in ",[] "):
-            raise BrokerError(f"{path}, line {number}: not NAME=PASSWORD without commas, brackets and spaces")
+        if not (name and equals and password):
+            raise BrokerError(f"{path}, line {number}: not NAME=PASSWORD")
         found[name] = password
     if "admin" not in found:
         raise BrokerError(f"{path}: no user admin, who gives the others their rights")
@@ -308,9 +307,7 @@ def main() -> int:
         type=Path,
         help="PEM file, the key in PKCS #8 and its chain: clients come by TLS and SCRAM-SHA-512, and need ACLs",
     )
-    parser.add_argument(
-        "--passwords", type=Path, help="users of a new broker, NAME=PASSWORD a line; admin may do everything"
-    )
+    parser.add_argument("--passwords", type=Path, help="users, NAME=PASSWORD a line; admin may do everything")
     given = parser.parse_args()
     if (given.certificate is None) != (given.passwords is None):
         parser.error("--certificate and --passwords go together")

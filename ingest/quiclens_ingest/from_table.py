@@ -112,10 +112,12 @@ class TableReader:
             for part in range(parts):
                 texts = self._rows(first, end, part, parts)
                 converted = self._converter.convert(self._lines(hour, texts))
-                found.erased += converted.insert(self._store)
+                stored = converted.insert(self._store)
+                found.erased += stored.erased
                 found.rows += len(texts)
-                found.lines += converted.lines
+                found.lines += converted.lines - stored.refused
                 found.rejected.update(converted.rejected)
+                found.rejected.update(stored.rejected)
         self._seconds[hour] = seconds
         for old in sorted(self._seconds)[:-_HOURS_KEPT]:
             del self._seconds[old]

@@ -1,7 +1,7 @@
 """Request lines of a Kafka topic of somebody else's: JSON objects, one or several a message.
 
 A line is known by its partition, its message's offset and its place in the message, so taking it again gives the same
-row. What is stored is committed after; a store that fails is tried again.
+row. What is stored is committed after; a store that fails is tried again, a line that it refuses is a reject.
 """
 
 import logging
@@ -118,7 +118,7 @@ class TopicReader:
         delay = _RETRY_FIRST_SECONDS
         while True:
             try:
-                self._found.erased += converted.insert(self._store)
+                stored = converted.insert(self._store)
             except StoreError as error:
                 _log.warning("the store takes no rows, trying again: %s", str(error).splitlines()[0][:300])
                 turned()
@@ -127,8 +127,10 @@ class TopicReader:
                 delay = min(delay * 2, _RETRY_MAX_SECONDS)
             else:
                 self._found.messages += len(messages)
-                self._found.lines += converted.lines
+                self._found.erased += stored.erased
+                self._found.lines += converted.lines - stored.refused
                 self._found.rejected.update(converted.rejected)
+                self._found.rejected.update(stored.rejected)
                 return True
 
     def _is_at_end(self) -> bool:

@@ -22,6 +22,9 @@ AT_ONCE = 50_000
 """Connections and lines from which one step starts."""
 REQUESTS_AT_ONCE = 100_000
 """Requests of these connections, unless one alone has more: bounds a step's memory."""
+UNDATED_OF_AN_ALIAS = 100
+"""Undated connections that may have the same alias: lines by an alias of more are ambiguous, whatever stream they name;
+to look at each would take the product of lines and connections."""
 STEPS_MOST = 16
 """Turns from lines to connections and back. Who needs more has clients whose keys are shared over hours."""
 
@@ -51,15 +54,18 @@ class Hand:
             "taken": "connection_id String, first_day Date, last_day Date",
             "connections": f"connection_id String, day Date, {_TIMES}, is_traced Bool, step UInt8",
             "line_ids": "log_id String, offset UInt64, day Date",
-            "lines": f"{of_lines}, start_at DateTime64(6, 'UTC'), end_at DateTime64(6, 'UTC'), step UInt8",
+            "lines": f"{of_lines}, {_OF_A_LINE}, step UInt8",
             "names": f"is_key Bool, name String, {_TIMES}, step UInt8",
-            "called": "is_key Bool, name String, start_at DateTime64(6, 'UTC'), end_at DateTime64(6, 'UTC')",
+            "called": f"is_key Bool, name String, {_OF_A_LINE}",
             "found": "is_key Bool, name String, connection_id String, trace_day Date",
             "traces": "trace_id String, connection_id String, analysis_version UInt16",
+            "crowded": "alias String, connection_id String",
             "aliases": "alias String, connection_id String, role LowCardinality(String)",
             "streams": _stream_columns(),
             "means": f"{_MEANT_COLUMNS}, is_shared UInt8",
             "pairs": f"{_MEANT_COLUMNS}, is_ambiguous UInt8",
+            "again": "started_hour DateTime('UTC')",
+            "outdone": "log_id String, offset UInt64, last_stored_at DateTime64(6, 'UTC')",
             "minutes": "started_minute DateTime('UTC')",
             "requests": of_requests,
             "old": f"{of_requests}, started_minute DateTime('UTC'), line_key String, day Date, crosses UInt8",
@@ -89,17 +95,25 @@ class Hand:
             self._scratch.empty(name)
         self._scratch.run("take_seeds", {"limit": AT_ONCE, "requests_at_once": REQUESTS_AT_ONCE})
         taken = self._scratch.count("taken")
-        if taken:
-            self._scratch.run("seeded_connections")
         if taken < AT_ONCE:
             self._scratch.run("take_seed_lines", {"limit": AT_ONCE - taken})
             if not taken and not self._scratch.count("line_ids"):
                 return None
+        self._take_lines_that_came_again()
+        if self._scratch.count("taken"):
+            self._scratch.run("seeded_connections")
         self._scratch.run("seeded_lines")
         self._complete()
         for file in ("traces", "aliases", "streams"):
             self._scratch.run(file)
+        ((shared,),) = self._scratch.rows("shared_ids")
+        if shared:
+            _log.warning("%d ids have several connections each, at several times: one of them has requests", shared)
         if self._scratch.count("lines"):
+            self._scratch.run("crowded_aliases", {"most": UNDATED_OF_AN_ALIAS})
+            if crowded := self._scratch.count("crowded"):
+                said = "%d aliases have more than %d undated connections each: log lines by them are ambiguous"
+                _log.warning(said, crowded, UNDATED_OF_AN_ALIAS)
             self._scratch.run("means_by_id")
             if self._scratch.holds("tellable"):
                 self._scratch.run("means_by_tuple")
@@ -118,6 +132,16 @@ class Hand:
             self._scratch.run(file)
         buckets = frozenset(bucket for (bucket,) in self._scratch.rows("buckets"))
         return Linked(buckets, self._scratch.count("requests"))
+
+    def _take_lines_that_came_again(self) -> None:
+        """Take the connections that had such lines; of a line that has another time now, only its last version."""
+        self._scratch.run("again")
+        if not self._scratch.count("again"):
+            return
+        self._scratch.run("take_again")
+        self._scratch.run("outdone")
+        if self._scratch.count("outdone"):
+            self._scratch.run("take_away_outdone")
 
     def _complete(self) -> None:
         """Have all that is connected with what it starts from."""
@@ -139,10 +163,13 @@ _OF_A_STEP = (
     "taken",
     "connections",
     "line_ids",
+    "again",
+    "outdone",
     "lines",
     "names",
     "traces",
     "aliases",
+    "crowded",
     "streams",
     "means",
     "pairs",
@@ -150,6 +177,7 @@ _OF_A_STEP = (
     "old",
     "crossing",
 )
+_OF_A_LINE = "start_at Nullable(DateTime64(6, 'UTC')), end_at Nullable(DateTime64(6, 'UTC'))"
 _TIMES = "from_at Nullable(DateTime64(6, 'UTC')), to_at Nullable(DateTime64(6, 'UTC'))"
 _CONNECTION_COLUMNS = (
     "events_kept",
@@ -178,7 +206,8 @@ _CONNECTION_COLUMNS = (
     "server_release",
 )
 _MEANT_COLUMNS = (
-    "log_id String, offset UInt64, start_at DateTime64(6, 'UTC'), rank UInt8, connection_id String, stream_id UInt64"
+    "log_id String, offset UInt64, start_at Nullable(DateTime64(6, 'UTC')), rank UInt8, "
+    "connection_id String, stream_id UInt64"
 )
 
 
@@ -187,7 +216,7 @@ def _stream_columns() -> str:
     columns = [
         columns_of("streams"),
         f"connection_started_at {connections.column('started_at').type}",
-        f"connection_duration_us {connections.column('duration_us').type}",
+        f"connection_ended_at {connections.column('started_at').type}",
         f"connection_complete {connections.column('complete').type}",
     ]
     columns += [f"`{name}` {connections.column(name).type}" for name in _CONNECTION_COLUMNS]

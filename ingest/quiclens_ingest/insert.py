@@ -3,6 +3,7 @@
 import logging
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from threading import Event, Lock, get_ident
 
 from quiclens_schema.store import Store, StoreError
@@ -10,20 +11,29 @@ from quiclens_schema.store import Store, StoreError
 from quiclens_ingest.blocks import Block, TakenMessage
 from quiclens_ingest.kafka import BrokerError, Producer
 from quiclens_ingest.metrics import IngestMetrics
-from quiclens_ingest.rejects import produce, reject
+from quiclens_ingest.narrow import REASON, Narrowed, is_about_data, narrow
+from quiclens_ingest.rejects import message_place, produce, reject
 from quiclens_ingest.stitch import StitchError, encode, stitch
 
 _log = logging.getLogger("quiclens.ingest")
 
 _BACKOFF_FIRST_SECONDS, _BACKOFF_MAX_SECONDS = 0.2, 10.0
-# ClickHouse's codes for data that it cannot take, whoever sends them however often: CANNOT_PARSE_TEXT,
-# CANNOT_PARSE_DATE, CANNOT_READ_ALL_DATA, TYPE_MISMATCH, CANNOT_CONVERT_TYPE, INCORRECT_DATA, TOO_LARGE_STRING_SIZE,
-# ARGUMENT_OUT_OF_BOUND, VALUE_IS_OUT_OF_RANGE_OF_DATA_TYPE, CANNOT_INSERT_NULL_IN_ORDINARY_COLUMN.
-_DATA_IS_BAD = frozenset((6, 38, 33, 53, 70, 117, 131, 69, 321, 349))
 _NO_SUCH_COLUMN = 16
-_NEWER_WAIT_SECONDS = 86_400.0
+_NEWER_WAIT_SECONDS = 86_400.0  # since it was sent, whoever takes it how often
+_NEWER_WAIT_HERE_SECONDS = 600.0  # at least, since it was taken: this process may have been away for long
 _NEWER = "a collector is newer than the store, and sends {columns}; its rows wait until the store is migrated"
 _MEMORY_LIMIT = 241  # the block may be too much for it where one message is not
+
+
+@dataclass(slots=True)
+class _Progress:
+    """How far a block has come over its attempts: what was stored is not stored again while others wait."""
+
+    settled: set[tuple[int, int]] = field(default_factory=set)  # messages, stored or bad, by partition and offset
+    bad: list[TakenMessage] = field(default_factory=list)
+    narrowed: list[tuple[TakenMessage, Narrowed]] = field(default_factory=list)  # of which some rows are bad
+    erased: int = 0
+    queryable_at: float = 0.0  # when all were settled, since 1970
 
 
 class Inserter:
@@ -56,10 +66,10 @@ class Inserter:
         return time.monotonic() - min(begun) if begun else 0.0
 
     def _try(self, block: Block, given_up: Event) -> bool:
-        delay = _BACKOFF_FIRST_SECONDS
+        delay, progress = _BACKOFF_FIRST_SECONDS, _Progress()
         while not given_up.is_set():
             try:
-                self._store_once(block)
+                self._store_once(block, progress)
             except (StoreError, BrokerError) as error:
                 self._metrics.retries.labels("insert").inc()
                 if delay == _BACKOFF_FIRST_SECONDS or delay >= _BACKOFF_MAX_SECONDS:
@@ -74,63 +84,92 @@ class Inserter:
                 return True
         return False
 
-    def _store_once(self, block: Block) -> None:
-        began = time.monotonic()
+    def _store_once(self, block: Block, progress: _Progress) -> None:
         good = [message for message in block.taken if message.batch is not None]
+        if not progress.queryable_at:
+            began = time.monotonic()
+            self._insert(block.source.table, [one for one in good if _place(one) not in progress.settled], progress)
+            self._metrics.insert_seconds.labels(block.source.table).observe(time.monotonic() - began)
+            progress.queryable_at = time.time()
         rejects = [message.reject for message in block.taken if message.reject is not None]
-        bad, erased = self._insert(block.source.table, good)
-        self._metrics.insert_seconds.labels(block.source.table).observe(time.monotonic() - began)
-        queryable_at = time.time()
-        rejects += [reject(block.source, one.partition, one.offset, one.value, "refused_by_store") for one in bad]
+        rejects += [reject(block.source, one.partition, one.offset, one.value, REASON) for one in progress.bad]
+        for message, narrowed in progress.narrowed:
+            rejects += narrowed.rejects(block.source.table, message_place(block.source, message))
         if (
             rejects and block.source.table == "rejects"
         ):  # not by way of the topic: what cannot be read there would come again
             self._store.insert_arrow("rejects", encode("rejects", rejects), len(rejects))
         elif rejects:
             produce(self._producer, self._instance, rejects)
-        self._count(block, good, bad, erased, queryable_at)
+        self._count(block, good, progress)
 
-    def _insert(self, table: str, good: Sequence[TakenMessage]) -> tuple[list[TakenMessage], int]:
-        """Insert the messages together, or one by one when together they are refused; those that are bad alone, and
-        how many rows were dropped, since what they are of was erased."""
+    def _insert(self, table: str, good: Sequence[TakenMessage], progress: _Progress) -> None:
+        """Insert the messages together or, where they are refused, halves of them, and of one message halves of its
+        rows; `progress` learns what is bad alone, and how many rows were dropped, since what they are of was erased."""
         if sum(message.rows for message in good) == 0:
-            return [], 0
+            return
         newer = sorted({name for message in good for name in message.newer})
         try:
-            erased = self._store.insert_arrow(table, *stitch(table, [message.batch for message in good]), newer)
-        except (StoreError, StitchError) as error:
-            is_newer = bool(newer) and getattr(error, "code", None) == _NO_SUCH_COLUMN
-            if is_newer and time.monotonic() - min(one.at for one in good if one.newer) < _NEWER_WAIT_SECONDS:
+            stream, rows = stitch(table, [message.batch for message in good])
+        except StitchError as error:
+            _log.warning("table %s: %d messages are no block: %s", table, len(good), short(error))
+            self._tell_apart(table, good, progress)
+            return
+        try:
+            progress.erased += self._store.insert_arrow(table, stream, rows, newer)
+        except StoreError as error:
+            is_newer = bool(newer) and error.code == _NO_SUCH_COLUMN
+            if is_newer and all(_may_wait(one) for one in good if one.newer):
                 raise StoreError(f"{_NEWER.format(columns=', '.join(newer[:5]))}: {short(error)}") from error
-            is_about_data = is_newer or _is_about_data(error)
-            if not is_about_data or (len(good) == 1 and getattr(error, "code", None) == _MEMORY_LIMIT):
+            is_too_much = error.code == _MEMORY_LIMIT and len(good) > 1
+            if not (is_newer or is_too_much or is_about_data(error)):
                 raise
             _log.warning("table %s refuses a block of %d messages: %s", table, len(good), short(error))
-            if len(good) == 1:
-                return list(good), 0
-            each = [self._insert(table, [message]) for message in good]
-            return [one for bad, _ in each for one in bad], sum(count for _, count in each)
-        return [], erased
+            if len(good) == 1 and is_about_data(error):
+                self._narrow(good[0], narrow(self._store, table, stream, error, newer), progress)
+            else:
+                self._tell_apart(table, good, progress)
+        else:
+            progress.settled.update(map(_place, good))
 
-    def _count(
-        self, block: Block, good: Sequence[TakenMessage], bad: Sequence[TakenMessage], erased: int, queryable_at: float
-    ) -> None:
-        metrics, table = self._metrics, block.source.table
+    def _tell_apart(self, table: str, good: Sequence[TakenMessage], progress: _Progress) -> None:
+        if len(good) == 1:
+            progress.bad += good
+            progress.settled.update(map(_place, good))
+            return
+        half = len(good) // 2
+        self._insert(table, good[:half], progress)
+        self._insert(table, good[half:], progress)
+
+    def _narrow(self, message: TakenMessage, narrowed: Narrowed, progress: _Progress) -> None:
+        progress.erased += narrowed.erased
+        if narrowed.rows_refused == message.rows:  # as it came
+            progress.bad.append(message)
+        else:
+            progress.narrowed.append((message, narrowed))
+        progress.settled.add(_place(message))
+
+    def _count(self, block: Block, good: Sequence[TakenMessage], progress: _Progress) -> None:
+        metrics, table, bad, erased = self._metrics, block.source.table, progress.bad, progress.erased
+        refused = sum(narrowed.rows_refused for _, narrowed in progress.narrowed)
         metrics.blocks.labels(table).inc()
-        metrics.rows.labels(table).inc(sum(one.rows for one in good) - sum(one.rows for one in bad) - erased)
+        metrics.rows.labels(table).inc(sum(one.rows for one in good) - sum(one.rows for one in bad) - refused - erased)
         metrics.erased.labels(table).inc(erased)
         metrics.bytes.labels(table).inc(sum(len(one.value) for one in block.taken))
         for one in block.taken:
             if one.reject is not None:
                 metrics.rejects.labels(one.reject["reason"]).inc()
             if one.heartbeat is not None:
-                metrics.fresh(table, one.heartbeat.collector, one.heartbeat.made_us / 1e6, queryable_at)
-        metrics.rejects.labels("refused_by_store").inc(len(bad))
+                metrics.fresh(table, one.heartbeat.collector, one.heartbeat.made_us / 1e6, progress.queryable_at)
+        metrics.rejects.labels(REASON).inc(len(bad) + refused)
 
 
-def _is_about_data(error: Exception) -> bool:
-    code = getattr(error, "code", None)
-    return isinstance(error, StitchError) or code in _DATA_IS_BAD or code == _MEMORY_LIMIT
+def _place(message: TakenMessage) -> tuple[int, int]:
+    return message.partition, message.offset
+
+
+def _may_wait(newer: TakenMessage) -> bool:
+    return time.time() - newer.sent_at < _NEWER_WAIT_SECONDS or time.monotonic() - newer.at < _NEWER_WAIT_HERE_SECONDS
 
 
 def short(error: Exception) -> str:

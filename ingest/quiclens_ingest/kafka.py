@@ -7,7 +7,15 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
+from confluent_kafka import (
+    TIMESTAMP_NOT_AVAILABLE,
+    Consumer,
+    KafkaError,
+    KafkaException,
+    Message,
+    Producer,
+    TopicPartition,
+)
 from confluent_kafka.admin import (
     AclBinding,
     AclOperation,
@@ -19,17 +27,30 @@ from confluent_kafka.admin import (
     NewTopic,
     ResourcePatternType,
     ResourceType,
+    ScramCredentialInfo,
+    ScramMechanism,
+    UserScramCredentialAlteration,
+    UserScramCredentialUpsertion,
 )
 from quiclens_schema.topics import Topic
 
 from quiclens_ingest.acls import AclRight, Allowed
 
-__all__ = ["Consumer", "KafkaError", "KafkaException", "Message", "Producer", "TopicPartition"]
+__all__ = [
+    "TIMESTAMP_NOT_AVAILABLE",
+    "Consumer",
+    "KafkaError",
+    "KafkaException",
+    "Message",
+    "Producer",
+    "TopicPartition",
+]
 
 OnCommit = Callable[[KafkaError | None, list[TopicPartition]], None]
 
 _log = logging.getLogger("quiclens.kafka")
 _SIZE = "max.message.bytes"
+_SCRAM = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_512, 4096)  # as many iterations as Kafka's own tools take
 
 
 _COORDINATOR_COMES = (
@@ -186,6 +207,20 @@ def allow(brokers: str, allowed: Sequence[Allowed], more: Mapping[str, str] | No
             future.result(timeout=30)
     except KafkaException as error:
         raise BrokerError(f"users cannot be allowed anything: {error.args[0].str()}") from error
+
+
+def set_passwords(brokers: str, passwords: Mapping[str, str]) -> None:
+    """Users and their passwords, of SCRAM-SHA-512; one that a user had before is refused from now on. BrokerError when
+    the brokers refuse."""
+    given: list[UserScramCredentialAlteration] = [
+        UserScramCredentialUpsertion(user, _SCRAM, password.encode()) for user, password in passwords.items()
+    ]
+    admin = _admin(brokers)  # kept: what it was asked for ends with it
+    try:
+        for future in admin.alter_user_scram_credentials(given).values():
+            future.result(timeout=30)
+    except KafkaException as error:
+        raise BrokerError(f"users get no passwords: {error.args[0].str()}") from error
 
 
 def lag(brokers: str, group: str, topics: Sequence[str], more: Mapping[str, str] | None = None) -> dict[str, int]:

@@ -9,7 +9,7 @@ import os
 import subprocess
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import accumulate
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -21,6 +21,10 @@ from quiclens_schema.store import Store
 from quiclens_ingest.frames import Batch, CollectorSummary, FrameError, frames
 from quiclens_ingest.load import LoadError
 from quiclens_ingest.mapping import Mapping
+from quiclens_ingest.narrow import RowsStored, store_batch
+
+_FIRST = b"\n"
+"""An empty line before all others: a file that begins as gzip or zstd does is read as that, and text is meant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +40,17 @@ class JsonLine:
 class Converted:
     """Batches of `request_lines` and `rejects`, and how many lines were rejected, by reason."""
 
-    batches: tuple[Batch, ...]
-    lines: int
-    rejected: dict[str, int]
+    place: str
+    batches: tuple[Batch, ...] = ()
+    lines: int = 0
+    rejected: dict[str, int] = field(default_factory=dict)
 
-    def insert(self, store: Store) -> int:
-        """Insert all; how many rows were dropped as erased."""
-        return sum(store.insert_arrow(batch.table, batch.stream, batch.rows) for batch in self.batches)
+    def insert(self, store: Store) -> RowsStored:
+        """Insert all, those that the store refuses as rejects."""
+        stored = RowsStored()
+        for batch in self.batches:
+            stored = stored.plus(store_batch(store, batch, self.place))
+        return stored
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Rows of `request_lines`."""
@@ -68,7 +76,10 @@ class Converter:
 
     def convert(self, lines: Sequence[JsonLine]) -> Converted:
         """Rows of these lines; LoadError when the collector cannot run, or the format cannot be used."""
-        text, form = _held(b"".join(line.text + b"\n" for line in lines)), _held(self._mapping.format.encode())
+        if not lines:
+            return Converted(self._mapping.place)
+        text = _held(_FIRST + b"".join(line.text + b"\n" for line in lines))
+        form = _held(self._mapping.format.encode())
         words = [str(self._collector), "load", "--sink", "-", "--requests", f"/dev/fd/{text}"]
         words += ["--requests-format", f"/dev/fd/{form}", *(["--redact"] if self._mapping.is_redacted else [])]
         if self._client_secret is not None:
@@ -98,7 +109,7 @@ class Converter:
         return self._converted(lines, done.stdout)
 
     def _converted(self, lines: Sequence[JsonLine], output: bytes) -> Converted:
-        ends = list(accumulate(len(line.text) + 1 for line in lines))
+        ends = list(accumulate((len(line.text) + 1 for line in lines), initial=len(_FIRST)))[1:]
         batches: list[Batch] = []
         rejected: dict[str, int] = {}
         count = 0
@@ -111,12 +122,13 @@ class Converter:
                     rejected = frame.rejected
         except FrameError as error:
             raise LoadError(str(error)) from error
-        return Converted(tuple(batches), count, rejected)
+        return Converted(self._mapping.place, tuple(batches), count, rejected)
 
     def _placed(self, batch: Batch, lines: Sequence[JsonLine], ends: Sequence[int]) -> Batch:
         """The batch with the places of the lines instead of those in what the collector was given."""
         rows = pa.ipc.open_stream(batch.stream).read_all()
-        which = [lines[bisect_right(ends, place)] for place in rows.column("offset").to_pylist()]
+        last = len(lines) - 1
+        which = [lines[min(bisect_right(ends, place), last)] for place in rows.column("offset").to_pylist()]
         said: dict[str, list[Any]] = {"offset": [line.offset for line in which]}
         said["log_id" if batch.table == "request_lines" else "source"] = [line.log_id for line in which]
         if batch.table == "rejects":
@@ -141,7 +153,7 @@ def one_line(text: bytes) -> list[bytes]:
     try:
         return [json.dumps(json.loads(text), ensure_ascii=False).encode()]
     except (ValueError, RecursionError, UnicodeEncodeError):
-        return [line for line in map(bytes.strip, text.splitlines()) if line]
+        return [line for line in map(bytes.strip, text.split(b"\n")) if line]
 
 
 def _held(content: bytes) -> int:

@@ -6,14 +6,12 @@ One thread reads the collector's output while this one inserts; at most two batc
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Lock, Semaphore, Thread
 from typing import IO, Any, BinaryIO, TypeVar, cast
-from uuid import uuid4
 
 from quiclens_schema.catalogue import CatalogueError
 from quiclens_schema.served import ServedStore, StoreOperation
@@ -23,6 +21,7 @@ from quiclens_ingest.frames import Batch, CollectorSummary, Frame, FrameError, P
 from quiclens_ingest.link import LinkSummary, link, link_since
 from quiclens_ingest.linking import remember_up_to, remembered
 from quiclens_ingest.mark import NOTHING, mark
+from quiclens_ingest.narrow import RowsStored, store_batch
 
 _BATCHES_HELD = 2
 
@@ -35,7 +34,8 @@ class LoadError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class LoadSummary:
-    """What was read, as the collector counts, how many of its rows were dropped as erased, and what linking did."""
+    """What was read, as the collector counts, how many of its rows were dropped as erased, and what linking did. Rows
+    that the store refused are counted with what was rejected."""
 
     files: int
     connections: int
@@ -74,17 +74,21 @@ def load(
     requests_format: Path | None = None,
     client_secret: Path | None = None,
     redact: bool = False,
+    requests_host: str | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> LoadSummary:
     """Load trace files or folders, and access logs, into a migrated store.
 
-    `requests_format` is a TOML file that says what the access logs' lines are; without it they are JSON. By a key of
+    `requests_format` is a TOML file that says what the access logs' lines are; without it they are JSON. With
+    `requests_host`, the name of a collector, their lines are the rows that this collector makes of them. By a key of
     the secret in the file `client_secret` lines and traces of one client meet. With `redact` no client address, header
     value, payload byte or user name is stored, so that an export does not give every record back.
     Loading the same files again, renamed or compressed or longer, changes only what they newly say.
-    LoadError when the collector fails or the store refuses a batch.
+    Rows that the store refuses for what they hold become rejects. LoadError when the collector fails or the store.
     """
-    words = command(collector, paths, requests, requests_format, client_secret, redact=redact)
+    words = command(
+        collector, paths, requests, requests_format, client_secret, redact=redact, requests_host=requests_host
+    )
     return CollectorRun(words).load(store, progress)
 
 
@@ -100,16 +104,16 @@ class CollectorRun:
     def load(self, store: Store, progress: Callable[[Progress], None] | None = None) -> LoadSummary:
         """Store what it says, and link; LoadError where that cannot be done to its end."""
         began = time.monotonic()
-        (summary, erased), linked = and_link(store, lambda: self._insert(store, progress or _ignore))
+        (summary, stored), linked = and_link(store, lambda: self._insert(store, progress or _ignore))
         return LoadSummary(
             files=summary.files,
             connections=summary.connections,
             events=summary.events,
             requests=summary.requests,
-            rejected=summary.rejected,
+            rejected={**summary.rejected, **stored.rejected},
             values_unread=summary.values_unread,
             limits_crossed=summary.limits_crossed,
-            erased=erased,
+            erased=stored.erased,
             bytes=summary.bytes,
             seconds=time.monotonic() - began,
             linked=linked,
@@ -122,10 +126,10 @@ class CollectorRun:
             if self._process is not None:
                 self._process.kill()
 
-    def _insert(self, store: Store, progress: Callable[[Progress], None]) -> tuple[CollectorSummary, int]:
-        """Insert every batch; the summary and how many rows were dropped, or LoadError."""
+    def _insert(self, store: Store, progress: Callable[[Progress], None]) -> tuple[CollectorSummary, RowsStored]:
+        """Insert every batch; the summary and what became of the rows, or LoadError."""
         summary: CollectorSummary | None = None
-        erased = 0
+        stored = RowsStored()
         with tempfile.TemporaryFile() as complaints:
             process = self._started(complaints)
             assert process.stdout is not None
@@ -133,7 +137,7 @@ class CollectorRun:
             try:
                 while (frame := reader.next()) is not None and not self._is_stopped:
                     if isinstance(frame, Batch):
-                        erased += store.insert_arrow(frame.table, frame.stream, frame.rows)
+                        stored = stored.plus(store_batch(store, frame))
                         del frame  # before another may be read
                         reader.give_back()
                     elif isinstance(frame, Progress):
@@ -152,7 +156,7 @@ class CollectorRun:
                 process.stdout.close()
             if code != 0 or summary is None or self._is_stopped:
                 raise LoadError(_last_line(complaints) or f"the collector ended with {code} and without a summary")
-        return summary, erased
+        return summary, stored
 
     def _started(self, complaints: IO[bytes]) -> "subprocess.Popen[bytes]":
         with self._lock:
@@ -175,19 +179,13 @@ def and_link(store: Store, insert: Callable[[], Inserted]) -> tuple[Inserted, Li
         finally:
             linked = store.operate(StoreOperation.LINK_CHANGED, LinkSummary)
         return done, linked
-    with _pending(store) as was_interrupted:
-        before = mark(store)
-        was_caught_up = before in (NOTHING, remembered(store))
-        try:
-            done = insert()
-        except LoadError:
-            link_since(store, before)
-            raise
-        here = mark(store)
-        linked = link(store) if was_interrupted else link_since(store, before)
-        if was_interrupted or was_caught_up:
-            remember_up_to(store, here)
-        return done, linked
+    new = _New(store)
+    try:
+        done = insert()
+    except LoadError:
+        new.link()
+        raise
+    return done, new.link()
 
 
 def command(
@@ -198,11 +196,14 @@ def command(
     client_secret: Path | None = None,
     *,
     redact: bool = False,
+    requests_host: str | None = None,
 ) -> list[str]:
     """The collector's command line: batches to standard output, traces first, then access logs."""
     logs = [word for path in requests for word in ("--requests", str(path))]
     if requests_format is not None:
         logs += ["--requests-format", str(requests_format)]
+    if requests_host is not None:
+        logs += ["--requests-host", requests_host]
     if client_secret is not None:
         logs += ["--client-secret-file", str(client_secret)]
     if redact:
@@ -214,21 +215,29 @@ def _ignore(_: Progress) -> None:
     return
 
 
-@contextmanager
-def _pending(store: Store) -> Iterator[bool]:
-    """Remember in the store that things may be unlinked; yields whether an earlier load left that behind."""
-    token = uuid4().hex
-    tokens = [left for (left,) in store.query("SELECT token FROM link_pending LIMIT 1000").rows]
-    store.command("INSERT INTO link_pending (token) VALUES ({token:String})", {"token": token})
-    failed: LoadError | None = None
-    try:
-        yield bool(tokens)
-    except LoadError as error:
-        failed = error  # linked nevertheless: only this load's own mark can be taken away
-        tokens = []
-    store.command("DELETE FROM link_pending WHERE token IN {tokens:Array(String)}", {"tokens": [*tokens, token]})
-    if failed is not None:
-        raise failed
+class _New:
+    """What is to be linked after a load: all that linking has not come to, whoever stored it, so that what a load
+    stored which was killed is linked by the next one, and that of one which still runs by whoever ends later."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._wanted = [token for (token,) in store.query("SELECT token FROM link_pending LIMIT 1000").rows]
+        self._linked = remembered(store)
+        self._before = mark(store)
+
+    def link(self) -> LinkSummary:
+        """Link it, and say in the store how far that came. All there is, where somebody wants that (a migration, an
+        erasure that was killed), or where nobody knows what was linked."""
+        here = mark(self._store)
+        if self._wanted or (self._linked is None and self._before != NOTHING):
+            linked = link(self._store)
+        else:  # a mark of before the store was restored may have what came since
+            linked = link_since(self._store, NOTHING if self._linked is None else self._before.common(self._linked))
+        remember_up_to(self._store, here)
+        if self._wanted:
+            gone = "DELETE FROM link_pending WHERE token IN {tokens:Array(String)}"
+            self._store.command(gone, {"tokens": self._wanted})
+        return linked
 
 
 class _FrameReader:

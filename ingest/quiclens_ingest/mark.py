@@ -7,6 +7,7 @@ from quiclens_schema.store import Store
 
 from quiclens_ingest.scratch import sql
 
+_Runs = tuple[tuple[str, int, int], ...]
 _SOURCES = ("connections", "streams", "connection_aliases", "request_lines")
 
 
@@ -17,10 +18,15 @@ class Mark:
     An insert is a block, numbered within its table; each row keeps the number of its block when parts are merged.
     """
 
-    known: tuple[tuple[str, tuple[tuple[str, int, int], ...]], ...]
+    known: tuple[tuple[str, _Runs], ...]
 
     def parameters(self) -> dict[str, list[tuple[str, int, int]]]:
         return {f"{table}_known": list(runs) for table, runs in self.known}
+
+    def common(self, other: "Mark") -> "Mark":
+        """What the store held at both moments."""
+        theirs = dict(other.known)
+        return Mark(tuple((table, _common(runs, theirs.get(table, ()))) for table, runs in self.known))
 
     def text(self) -> str:
         return json.dumps(self.known)
@@ -48,6 +54,12 @@ def mark(store: Store) -> Mark:
         # Where one process numbers the blocks, a lower number never comes later: gaps were other partitions' blocks.
         _extend(runs[table], (partition, int(first), int(last)), is_gapless=not is_replicated)
     return Mark(tuple((table, tuple(runs[table])) for table in _SOURCES))
+
+
+def _common(ours: _Runs, theirs: _Runs) -> _Runs:
+    pairs = ((one, other) for one in ours for other in theirs if one[0] == other[0])
+    both = ((one[0], max(one[1], other[1]), min(one[2], other[2])) for one, other in pairs)
+    return tuple(run for run in both if run[1] <= run[2])
 
 
 def _extend(runs: list[tuple[str, int, int]], part: tuple[str, int, int], *, is_gapless: bool) -> None:

@@ -1,6 +1,7 @@
 """One Kafka message: a record batch of one table, or the reason why it is none."""
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -8,14 +9,16 @@ from typing import Any
 
 import pyarrow as pa
 from quiclens_schema import catalogue
-from quiclens_schema.arrow_schema import uncompressed_bytes
+from quiclens_schema.arrow_schema import has_more_fields
+from quiclens_schema.arrow_values import declared_sizes
 from quiclens_schema.version import VERSION
 
-from quiclens_ingest.arrow_types import canonical, has_nulls_inside, is_readable_as
+from quiclens_ingest.arrow_types import canonical, growth, has_nulls_inside, is_of_a_catalogue, is_readable_as
 
 _NAME_CHARACTERS = 100
 _COLUMN = re.compile(r"[a-z][a-z0-9_]{0,99}")
-_NEWER_AT_MOST = 100
+_NEWER_AT_MOST = 100  # columns, beside those of the table
+_FIELDS_PER_COLUMN = 4  # a map has three inside it
 _VERSION = re.compile(r"(\d{1,5})\.(\d{1,5})\.(\d{1,5})")
 _END_OF_STREAM = b"\xff\xff\xff\xff\x00\x00\x00\x00"
 
@@ -30,7 +33,7 @@ class Unreadable(Exception):  # noqa: N818 (what the message is)
 
 @dataclass(frozen=True, slots=True)
 class MessageLimits:
-    """How large a message may be, as it comes and decompressed."""
+    """How large a message may be, as it comes, and decompressed with its dictionaries as plain columns."""
 
     message_bytes: int
     decompressed_bytes: int
@@ -50,6 +53,7 @@ class Reading:
 
     batch: pa.RecordBatch = field(repr=False)
     bytes: int
+    """What its columns take, dictionaries as plain ones."""
     heartbeat: Heartbeat | None
     newer: tuple[str, ...] = ()
     """Columns of a newer catalogue, which the store may have and this version does not know."""
@@ -65,14 +69,22 @@ def read(table: str, headers: Mapping[str, bytes], value: bytes, limits: Message
     if len(value) > limits.message_bytes:
         raise Unreadable("message_too_large", f"{len(value)} bytes, the limit is {limits.message_bytes}")
     rows = _headers(table, headers)
+    most = (len(columns(table)) + _NEWER_AT_MOST) * _FIELDS_PER_COLUMN
     try:
+        if has_more_fields(value, most):
+            raise Unreadable("wrong_schema", f"more than {most} fields")
         batch = _only_batch(value, limits)
     except (pa.ArrowException, OSError, ValueError, UnicodeDecodeError) as error:
         raise Unreadable("not_arrow", str(error).partition("\n")[0]) from None
     newer = _check_schema(table, batch, is_newer=_is_newer(headers.get("catalogue", b"")))
     if batch.num_rows != rows:
         raise Unreadable("rows_disagree", f"the header says {rows} rows, the batch has {batch.num_rows}")
-    return Reading(batch, batch.get_total_buffer_size(), _heartbeat(headers), newer)
+    size = batch.get_total_buffer_size() + sum(map(growth, batch.columns))
+    if size > limits.decompressed_bytes:
+        raise Unreadable(
+            "message_too_large", f"{size} bytes as plain columns, the limit is {limits.decompressed_bytes}"
+        )
+    return Reading(batch, size, _heartbeat(headers), newer)
 
 
 def _headers(table: str, headers: Mapping[str, bytes]) -> int:
@@ -108,13 +120,10 @@ def _only_batch(value: bytes, limits: MessageLimits) -> pa.RecordBatch:
 
 def _check_messages(value: bytes, limits: MessageLimits) -> None:
     source = pa.BufferReader(value)
-    messages = pa.ipc.MessageReader.open_stream(source)
     batches = total = 0
-    for message in messages:
-        if message.type not in ("record batch", "dictionary"):
-            continue
-        batches += message.type == "record batch"
-        total += uncompressed_bytes(message.metadata.to_pybytes(), memoryview(message.body))
+    for is_batch, size in declared_sizes(source):
+        batches += is_batch
+        total += size
         if total > limits.decompressed_bytes:
             raise Unreadable("message_too_large", f"more than {limits.decompressed_bytes} bytes when decompressed")
     if batches != 1:
@@ -135,14 +144,20 @@ def _check_schema(table: str, batch: pa.RecordBatch, *, is_newer: bool) -> tuple
     """The columns of a newer catalogue; Unreadable where something is wrong."""
     known = columns(table)
     names = batch.schema.names
+    if len(names) > (most := len(known) + _NEWER_AT_MOST):
+        raise Unreadable("wrong_schema", f"more than {most} columns")
     newer = tuple(name for name in names if name not in known and is_newer and _COLUMN.fullmatch(name))
     problems = [f"unknown column {name}" for name in names if name not in known and name not in newer]
     problems += [f"more than {_NEWER_AT_MOST} unknown columns"] * (len(newer) > _NEWER_AT_MOST)
-    problems += [f"column {name} twice" for name in sorted({name for name in names if names.count(name) > 1})]
+    problems += [f"column {name} twice" for name, count in sorted(Counter(names).items()) if count > 1]
     problems += [f"no column {name}" for name in catalogue.load().table(table).key_columns if name not in names]
     for at, name in enumerate(names):
-        if name in known and not problems:
+        if problems:
+            break
+        if name in known:
             problems += _column_problems(name, known[name], batch, at)
+        elif not is_of_a_catalogue(kind := batch.schema.field(at).type):
+            problems += [f"unknown column {name} is {kind}, which no catalogue has"]
     if problems:
         raise Unreadable("wrong_schema", ", ".join(problems[:3]))
     return newer

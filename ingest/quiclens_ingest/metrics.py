@@ -59,7 +59,7 @@ class IngestMetrics:
         self.rebalances = Counter(prefix + "rebalances", "changes of partitions", ["kind"], registry=one)
         self.partitions = Gauge(prefix + "partitions", "partitions that are this process's", registry=one)
         self.held_bytes = Gauge(prefix + "held_bytes", "memory of messages that are not yet stored", registry=one)
-        self.is_paused = Gauge(prefix + "paused", "1 while no more is taken for want of memory", registry=one)
+        self.is_paused = Gauge(prefix + "paused", "1 while a topic is paused for want of memory", registry=one)
         self.freshness_seconds = Histogram(
             prefix + "freshness_seconds",
             "from a heartbeat's making at the collector until the rows that went with it can be queried",

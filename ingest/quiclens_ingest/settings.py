@@ -38,9 +38,11 @@ class IngestSettings:
     block_age_ms: int = 1_000
     """Age of its oldest message at which a block is stored."""
     held_bytes_max: int = 512 << 20
-    """Bytes of messages in memory, stored or not, past which partitions are paused."""
+    """Bytes of messages in memory that are not yet stored: half of it for whoever needs it, the other half dealt out to
+    the topics. A topic is paused that has used up both."""
     message_bytes_max: int = 16 << 20
-    """Bytes of a message, past which it is a reject; eight times that when decompressed."""
+    """Bytes of a message, past which it is a reject; eight times that when decompressed, its dictionaries as plain
+    columns."""
     inserts_at_once: int = 2
     """Blocks of different tables that are stored at the same time."""
     link_seconds: float = 5.0

@@ -37,6 +37,8 @@ def stitch(table: str, batches: Sequence[pa.RecordBatch]) -> tuple[bytes, int]:
             writer.write_table(whole)
     except (pa.ArrowException, ValueError) as error:
         raise StitchError(str(error).partition("\n")[0]) from error
+    except Exception as error:  # of some types pyarrow has no arrays: a KeyError, which must not end the process
+        raise StitchError(f"{type(error).__name__}: {error}") from error
     return out.getvalue(), whole.num_rows
 
 

@@ -7,18 +7,28 @@ way at a time: what comes meanwhile is the next block, larger while the store is
 import logging
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
+from operator import methodcaller
 from threading import Event
 from typing import cast
 
 from quiclens_ingest.blocks import Block, BlockLimits, Source, TakenMessage, next_block
-from quiclens_ingest.kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
-from quiclens_ingest.message import MessageLimits, Unreadable, read
+from quiclens_ingest.held import HeldBytes
+from quiclens_ingest.kafka import (
+    TIMESTAMP_NOT_AVAILABLE,
+    Consumer,
+    KafkaError,
+    KafkaException,
+    Message,
+    TopicPartition,
+)
+from quiclens_ingest.message import MessageLimits, Reading, Unreadable, read
 from quiclens_ingest.metrics import IngestMetrics
 from quiclens_ingest.reach import Reach
 from quiclens_ingest.rejects import reject
+from quiclens_ingest.skip import Skip
 
 _log = logging.getLogger("quiclens.ingest")
 
@@ -27,9 +37,15 @@ _MESSAGES_PER_POLL = 8  # few, for each may be megabytes
 _COMMIT_SECONDS = 0.5
 _MEASURE_SECONDS = 1.0
 _LOOK_SECONDS = 5.0
+# By what the client says of a batch that it cannot read, now or later: why its messages are rejected.
+_UNREADABLE = {KafkaError._BAD_COMPRESSION: "bad_compression", KafkaError._BAD_MSG: "not_arrow"}
 _NO_TOPIC = (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC)
 _MESSAGE_OVERHEAD_BYTES, _COLUMN_OVERHEAD_BYTES = 1024, 512  # what Arrow's objects take beside the buffers
-_RESUME_SHARE = 0.6  # of held_bytes_max
+
+# Where a header's name is no UTF-8, confluent-kafka gives a list that is not whole, with an error beside it. A call
+# from C notices that always; one from Python does not any more once the interpreter has specialized it, and then what
+# touches the list hangs or crashes.
+_headers_of = methodcaller("headers")
 
 Place = tuple[str, int]  # topic, partition
 
@@ -45,6 +61,8 @@ class _Share:
     expected: int | None = None  # the next message's offset
     stored: int | None = None  # everything before it is in the store
     committed: int | None = None
+    skip: Skip | None = None  # of a batch that cannot be read
+    skipped_in: int = 0  # the turn in which another offset was last asked for: what came with it is older
 
 
 @dataclass(slots=True)
@@ -85,7 +103,6 @@ class Taker:
         self._consumer = consumer
         self._tables = tables  # by topic
         self._message_limits, self._block_limits = limits
-        self._held_bytes_max = held_bytes_max
         self._inserts_at_once = inserts_at_once
         self._drain_seconds = drain_seconds
         self._duties = duties
@@ -96,10 +113,10 @@ class Taker:
         self._on_their_way: dict[str, _OnItsWay] = {}
         # A thread for each topic: one whose table takes nothing waits alone, and the others go on.
         self._pool = ThreadPoolExecutor(len(tables), thread_name_prefix="insert")
-        self._held_bytes = 0
-        self._is_paused = False
+        self._held = HeldBytes(tables, held_bytes_max)
         self._is_assignment_new = False  # its partitions are not paused yet, where the others are
         self._cluster = ""
+        self._turns = 0
         self._next_commit = self._next_measure = self._next_look = 0.0
         self.turned_at = time.monotonic()
 
@@ -150,13 +167,15 @@ class Taker:
         return cluster
 
     def _turn(self) -> None:
-        for message in self._consumer.consume(_MESSAGES_PER_POLL, _POLL_SECONDS):
+        self._turns += 1
+        # One by one where memory is short, so that each topic crosses its share by one message at most.
+        for message in self._consumer.consume(1 if self._held.paused else _MESSAGES_PER_POLL, _POLL_SECONDS):
             self._take(message)
         self._collect()
-        self._begin(is_hurried=self._is_paused)
+        self._begin(hurried=self._held.paused)
         self._press()
-        self._metrics.held_bytes.set(self._held_bytes)
-        self._metrics.is_paused.set(self._is_paused)
+        self._metrics.held_bytes.set(self._held.total)
+        self._metrics.is_paused.set(bool(self._held.paused))
         now = self.turned_at = time.monotonic()
         if now >= self._next_commit:
             self._commit(list(self._shares), is_waited_for=False)
@@ -173,6 +192,9 @@ class Taker:
         if error is not None:
             if error.fatal():
                 raise TakeError(f"the client cannot go on: {error.str()}")
+            if error.code() in _UNREADABLE:
+                self._skip(message, error)
+                return
             self._metrics.retries.labels("take").inc()
             _log.warning("a partition cannot be read, trying again: %s", error.str())
             self._reach.failed(error)
@@ -181,6 +203,8 @@ class Taker:
         share = self._shares.get((topic, partition))
         if share is None:  # taken away while it was on its way to us
             return
+        if share.skip is not None and not self._is_behind(topic, partition, share, share.skip):
+            return
         if share.expected is not None and offset > share.expected:
             self._metrics.offsets_missed.labels(topic).inc(offset - share.expected)
             _log.error("%s/%d: %d messages were gone before they were taken", topic, partition, offset - share.expected)
@@ -188,36 +212,95 @@ class Taker:
         self._metrics.messages.labels(topic).inc()
         taken = self._read(topic, partition, offset, message)
         self._pending[topic].append(taken)
-        self._held_bytes += taken.bytes
+        self._held.add(topic, taken.bytes)
+
+    def _skip(self, message: Message, error: KafkaError) -> None:
+        """A batch cannot be read: after some tries, reject it and go on behind it."""
+        topic, partition, batch = str(message.topic()), int(message.partition() or 0), int(message.offset() or 0)
+        share = self._shares.get((topic, partition))
+        if share is None or share.skipped_in == self._turns:
+            return
+        skip = share.skip
+        if skip is None:
+            skip = share.skip = Skip(max(share.expected or 0, batch), batch, _UNREADABLE[error.code()])
+            self._metrics.retries.labels("take").inc()
+            _log.warning("%s/%d at %d cannot be read, trying again: %s", topic, partition, skip.first, error.str())
+        _, end = self._consumer.get_watermark_offsets(TopicPartition(topic, partition), cached=True)
+        if skip.fails(batch, end):
+            self._seek(topic, partition, share, skip.tried)
+        if skip.is_over and share.skip is skip:
+            share.skip = None
+            self._reject_batch(topic, partition, share, skip)
+
+    def _is_behind(self, topic: str, partition: int, share: _Share, skip: Skip) -> bool:
+        """Whether a message that came while a batch is skipped is the next one behind it, to be taken."""
+        if share.skipped_in == self._turns:
+            return False
+        if skip.gives():
+            self._seek(topic, partition, share, skip.tried)
+            return False
+        share.skip = None
+        if skip.is_over:
+            self._reject_batch(topic, partition, share, skip)
+        return True
+
+    def _seek(self, topic: str, partition: int, share: _Share, offset: int) -> None:
+        share.skipped_in = self._turns
+        try:
+            self._consumer.seek(TopicPartition(topic, partition, offset))
+        except KafkaException as error:  # it is read from where it was, and the search begins anew
+            _log.warning("%s/%d cannot be read from %d: %s", topic, partition, offset, error.args[0].str())
+            share.skip = None
+
+    def _reject_batch(self, topic: str, partition: int, share: _Share, skip: Skip) -> None:
+        """One row for all of the batch, which is stored before any offset behind it is committed."""
+        last = skip.tried - 1
+        _log.error("%s/%d: the messages from %d to %d cannot be read", topic, partition, skip.first, last)
+        share.expected = skip.tried
+        self._metrics.messages.labels(topic).inc()
+        self._metrics.offsets_missed.labels(topic).inc(last - skip.first)
+        said = f"offsets {skip.first} to {last}".encode()
+        row = reject(self._source(topic), partition, skip.first, said, skip.reason)
+        taken = TakenMessage(partition, last, time.monotonic(), b"", _MESSAGE_OVERHEAD_BYTES, reject=row)
+        self._pending[topic].append(taken)
+        self._held.add(topic, taken.bytes)
 
     def _read(self, topic: str, partition: int, offset: int, message: Message) -> TakenMessage:
         raw = message.value()
         value = raw if isinstance(raw, bytes) else b""
-        pairs = cast("list[tuple[str, bytes | None]]", message.headers() or [])
-        headers = {name: text for name, text in pairs if text is not None}
         now = time.monotonic()
         try:
-            found = read(self._tables[topic], headers, value, self._message_limits)
+            found = _reading(self._tables[topic], message, value, self._message_limits)
         except Unreadable as why:
             _log.warning("%s/%d at %d is rejected: %s", topic, partition, offset, why)
             row = reject(self._source(topic), partition, offset, value, why.reason)
             return TakenMessage(partition, offset, now, b"", len(row["bytes"]) + _MESSAGE_OVERHEAD_BYTES, reject=row)
         size = found.bytes + len(value) + _MESSAGE_OVERHEAD_BYTES + _COLUMN_OVERHEAD_BYTES * found.batch.num_columns
         return TakenMessage(
-            partition, offset, now, value, size, batch=found.batch, heartbeat=found.heartbeat, newer=found.newer
+            partition,
+            offset,
+            now,
+            value,
+            size,
+            sent_at=sent_at(message),
+            batch=found.batch,
+            heartbeat=found.heartbeat,
+            newer=found.newer,
         )
 
     def _source(self, topic: str) -> Source:
         return Source(self._cluster, topic, self._tables[topic])
 
-    def _begin(self, *, is_hurried: bool) -> None:
-        """Close blocks and hand them to free inserters, the topic that has waited longest first."""
+    def _begin(self, *, hurried: Collection[str]) -> None:
+        """Close blocks and hand them to free inserters, the topic that has waited longest first; of the `hurried`
+        topics whatever there is."""
         now = time.monotonic()
         waiting = [topic for topic, pending in self._pending.items() if pending and topic not in self._on_their_way]
         for topic in sorted(waiting, key=lambda topic: self._pending[topic][0].at):
             if len(self._on_their_way) - self._duties.waiting() >= self._inserts_at_once:
                 return
             pending = self._pending[topic]
+            is_hurried = topic in hurried
             block = next_block(self._source(topic), pending, self._block_limits, now, is_hurried=is_hurried)
             if block is None:
                 continue
@@ -234,7 +317,7 @@ class Taker:
             if not each.done.done():
                 continue
             del self._on_their_way[topic]
-            self._held_bytes -= each.block.bytes
+            self._held.add(topic, -each.block.bytes)
             if not each.done.result():
                 continue
             for partition, (_, last) in each.block.ranges.items():
@@ -242,15 +325,19 @@ class Taker:
                     each.shares[partition].stored = last + 1
 
     def _press(self) -> None:
-        """Pause all partitions while too much is held, and go on when enough of it is stored."""
-        is_too_much = self._held_bytes > self._held_bytes_max
-        if (is_too_much and not self._is_paused) or (self._is_paused and self._is_assignment_new):
-            self._consumer.pause([TopicPartition(*place) for place in self._shares])
-            self._is_paused = True
-        elif self._is_paused and self._held_bytes <= self._held_bytes_max * _RESUME_SHARE:
-            self._consumer.resume([TopicPartition(*place) for place in self._shares])
-            self._is_paused = False
+        """Pause topics that hold too much, and go on when enough of it is stored."""
+        pause, resume = self._held.press()
+        if self._is_assignment_new:
+            pause = self._held.paused
+        if pause:
+            self._consumer.pause(self._partitions(pause))
+        if resume:
+            self._consumer.resume(self._partitions(resume))
         self._is_assignment_new = False
+
+    def _partitions(self, topics: Collection[str]) -> list[TopicPartition]:
+        """Those of these topics that are ours."""
+        return [TopicPartition(*place) for place in self._shares if place[0] in topics]
 
     def _commit(self, places: list[Place], *, is_waited_for: bool) -> None:
         """Commit what is stored and not committed; what fails stays to be committed with what comes next."""
@@ -341,7 +428,7 @@ class Taker:
                 continue
             pending = self._pending[topic]
             self._pending[topic] = deque(message for message in pending if message.partition != partition)
-            self._held_bytes -= sum(message.bytes for message in pending if message.partition == partition)
+            self._held.add(topic, -sum(message.bytes for message in pending if message.partition == partition))
             if (topic, str(partition)) in self._metrics.lag._metrics:
                 self._metrics.lag.remove(topic, str(partition))
 
@@ -350,7 +437,7 @@ class Taker:
         until = time.monotonic() + self._drain_seconds
         while (self._on_their_way or any(self._pending.values())) and time.monotonic() < until:
             self._consumer.pause([TopicPartition(*place) for place in self._shares])
-            self._begin(is_hurried=True)
+            self._begin(hurried=self._tables)
             wait([each.done for each in self._on_their_way.values()], timeout=_POLL_SECONDS)
             self._collect()
             for message in self._consumer.consume(1, 0):  # answers the group; the partitions are paused
@@ -361,3 +448,24 @@ class Taker:
         wait([each.done for each in self._on_their_way.values()], timeout=_POLL_SECONDS)
         self._collect()
         self._commit(list(self._shares), is_waited_for=True)
+
+
+def sent_at(message: Message) -> float:
+    """When a message was sent, as Kafka has it, seconds since 1970; now, where it has no time."""
+    kind, at_ms = message.timestamp()
+    return time.time() if kind == TIMESTAMP_NOT_AVAILABLE else at_ms / 1000
+
+
+def _reading(table: str, message: Message, value: bytes, limits: MessageLimits) -> Reading:
+    """What the message says; Unreadable also where reading fails in a way that nobody foresaw: one message never ends
+    the process, which would take it again."""
+    try:
+        pairs = cast("list[tuple[str, bytes | None]]", _headers_of(message) or [])
+    except Exception as error:  # a header's name that is no UTF-8 is a SystemError
+        raise Unreadable("bad_headers", f"{type(error).__name__}: {error}") from error
+    try:
+        return read(table, {name: text for name, text in pairs if text is not None}, value, limits)
+    except Unreadable:
+        raise
+    except Exception as error:
+        raise Unreadable("not_arrow", f"{type(error).__name__}: {error}") from error

@@ -116,6 +116,14 @@ class Pipe:
         self._producer.produce(self._tables[table], content, headers=list((headers or {}).items()), partition=partition)
         self._producer.poll(0)
 
+    def send_compressed(self, table: str, contents: Sequence[bytes], headers: dict[str, str]) -> None:
+        """Produce messages of any size to partition 0 as one batch that Kafka's client compresses."""
+        large = {"message.max.bytes": "900000000", "queue.buffering.max.kbytes": "2000000", "batch.size": "900000000"}
+        producer = kafka.producer(self.brokers, {**large, "compression.type": "zstd", "linger.ms": "2000"})
+        for content in contents:
+            producer.produce(self._tables[table], content, headers=list(headers.items()), partition=0)
+        assert producer.flush(60) == 0
+
     def flush(self) -> None:
         assert self._producer.flush(30) == 0
 

@@ -2,10 +2,12 @@
 
 import json
 from collections import Counter
+from collections.abc import Collection
 from threading import Event
 from typing import Any
 from uuid import uuid4
 
+import pyarrow as pa
 import pytest
 from confluent_kafka import Producer
 from quiclens_ingest import mapping
@@ -103,6 +105,36 @@ def test_nothing_is_committed_that_is_not_stored(
     monkeypatch.setattr(Store, "insert_arrow", fails_twice)
     assert take(store, broker, topic).lines == 20
     assert stored(store) == Counter(str(number) for number in range(20))
+
+
+def test_a_line_that_the_store_refuses_is_a_reject_and_those_around_it_are_stored(
+    store: Store, broker: Any, topic: mapping.Mapping, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taken = Store.insert_arrow
+
+    def choosy(self: Store, table: str, stream: bytes, rows: int, newer: Collection[str] = ()) -> int:
+        """As a store that cannot hold a value: what the collector lets through, its columns take."""
+        if table == "request_lines" and "/far" in pa.ipc.open_stream(stream).read_all()["path"].to_pylist():
+            raise StoreError("Code: 321. VALUE_IS_OUT_OF_RANGE_OF_DATA_TYPE", 321)
+        return taken(self, table, stream, rows, newer)
+
+    monkeypatch.setattr(Store, "insert_arrow", choosy)
+    far = json.dumps({"ts": AT, "http": {"url": "/far"}, "id": "far"}).encode()
+    send(broker, topic.topic, 0, line("a"), far, line("b"), line("c") + b"\n" + far + b"\n" + line("d"))
+    found = take(store, broker, topic)
+    assert (found.messages, found.lines, found.rejected) == (4, 4, Counter({"refused_by_store": 2}))
+    assert stored(store) == Counter("abcd")
+    rejects = "SELECT source, offset, reason, file, bytes FROM rejects FINAL ORDER BY offset"
+    told = store.query(rejects).rows
+    assert [row[:4] for row in told] == [
+        ("edge/0", offset, "refused_by_store", f"topic {topic.topic}")
+        for offset in (1 * MESSAGE_LINES, 3 * MESSAGE_LINES + 1)
+    ]
+    kept = [json.loads(row[4]) for row in told]
+    assert [(row["time"], row["path"], row["external_id"]) for row in kept] == [(AT * 1_000_000, "/far", "far")] * 2
+    assert take(store, broker, topic).messages == 0
+    assert take(store, broker, topic, "another group").lines == 4
+    assert (stored(store), store.query(rejects).rows) == (Counter("abcd"), told)
 
 
 def test_a_check_looks_at_the_newest_and_commits_nothing(store: Store, broker: Any, topic: mapping.Mapping) -> None:

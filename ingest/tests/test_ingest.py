@@ -84,6 +84,22 @@ def test_bad_messages_are_rejects_with_their_bytes_and_stop_nothing(store: Store
     assert process.count("rejects_total") == len(bad) + 1
 
 
+def test_bad_messages_that_cannot_be_compressed_fit_into_the_topic_of_rejects(
+    store: Store, pipe: Pipe, loaded: Any
+) -> None:
+    (_, good) = next(rows for rows in loaded.rows if rows[0] == "streams")
+    chance = random.Random(5)
+    for _ in range(40):
+        pipe.send_raw("streams", chance.randbytes(70_000), {"table": "streams", "rows": "1"}, partition=0)
+    pipe.send_raw("streams", value(good), {"table": "streams", "rows": str(good.num_rows)}, partition=0)
+    pipe.flush()
+    fake: Any = Fake(store)
+    process = drain(fake, pipe, block_age_ms=2000)
+    assert store.query("SELECT count(), min(length(bytes)) FROM rejects FINAL").one() == (40, 64 << 10)
+    assert process.count("retries_total", what="insert") == 0
+    assert process.count("rows_total", table="streams") == good.num_rows
+
+
 class Fake:
     """The real store, but that inserting may fail or take its time."""
 
@@ -181,6 +197,22 @@ def test_memory_is_bounded_while_the_store_is_slow(store: Store, pipe: Pipe, loa
         until(is_done)
     assert any(is_paused for _, is_paused in held)
     assert max(bytes for bytes, _ in held) < 2 * limit
+    assert seqs(store) == loaded.seqs
+
+
+def test_a_table_that_waits_holds_its_share_and_the_others_go_on(store: Store, pipe: Pipe, loaded: Any) -> None:
+    fake: Any = Fake(store)
+    fake.refused = {"events"}
+    of_table = {name: [rows for rows in loaded.rows if rows[0] == name] for name in ("events", "streams")}
+    pipe.send(sliced(of_table["events"], 50) * 8)
+    with running(fake, pipe, held_bytes_max=1 << 20, block_bytes=1 << 18) as process:
+        until(lambda: process.count("paused") == 1)
+        assert process.count("held_bytes") > 1 << 19
+        pipe.send(of_table["streams"])
+        until(lambda: process.count("rows_total", table="streams") > 0, 60)
+        assert process.count("rows_total", table="events") == 0
+        fake.refused = set()
+        until(lambda: pipe.lag() == 0)
     assert seqs(store) == loaded.seqs
 
 

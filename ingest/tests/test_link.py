@@ -1,6 +1,8 @@
+from collections import Counter
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from arrow_batches import batch
 from quiclens_ingest import hand
@@ -112,6 +114,20 @@ def test_a_line_without_a_trace_is_a_request_by_itself(store: Store) -> None:
         assert (row["duration_us"], row["weight"], row["trace_id"]) == (1_000, 1.0, None)
 
 
+def test_an_empty_text_of_a_line_is_no_value(store: Store) -> None:
+    """Plain JSON keeps it; as a value it would hide what the trace knows, and make all nameless users one."""
+    empty = {name: "" for name in ("carrier", "region", "user_hash", "arm", "protocol", "external_id")}
+    trace = connection(carrier="acme")
+    lines = [line(0, **empty), line(1, **empty, connection_id=None, stream_id=None)]
+    put(store, connections=[trace], streams=[stream(trace)], request_lines=lines)
+    link(store)
+    traced, untraced = sorted(requests(store), key=lambda row: row["offset"])
+    assert (traced["carrier"], untraced["carrier"]) == ("acme", None)
+    for name in ("region", "user_hash", "arm", "external_id"):
+        assert traced[name] is None and untraced[name] is None, name
+    assert untraced["protocol"] is None
+
+
 @pytest.mark.parametrize(("method", "source"), [("GET", "http"), (None, "stream")])
 def test_a_stream_without_a_line_is_a_request_by_itself(store: Store, method: str | None, source: str) -> None:
     trace = connection()
@@ -164,6 +180,29 @@ def test_an_alias_of_two_connections_is_counted_and_not_picked(store: Store) -> 
     link(store)
     links = {row["request_id"]: row["link"] for row in requests(store)}
     assert links == {f"{ID}/0": "none", "0102030405060708/0": "none", "aabbccdd/0": "ambiguous"}
+
+
+@pytest.mark.parametrize(("count", "expected"), [(100, "alias"), (101, "ambiguous")])
+def test_an_alias_of_very_many_undated_connections_means_none_of_them(
+    store: Store, caplog: pytest.LogCaptureFixture, count: int, expected: str
+) -> None:
+    """Also where the stream tells them apart: to look at each would take the product of lines and connections."""
+    undated: Row = {"started_at": None, "trace_day": date(1970, 1, 1)}
+    traces = [connection(f"{number:016x}", f"t{number}", **undated) for number in range(count)]
+    put(
+        store,
+        connections=traces,
+        streams=[stream(trace, 4 * number) for number, trace in enumerate(traces)],
+        connection_aliases=[alias(trace, "aabbccdd") for trace in traces],
+        request_lines=[line(number, connection_id="aabbccdd", stream_id=4 * number) for number in range(count)],
+    )
+    link(store)
+    versions = store.query("SELECT count() FROM request_versions").one()
+    link_since(store, NOTHING)
+    found = [row["link"] for row in requests(store) if row["log_id"] is not None]
+    assert found == [expected] * count
+    assert store.query("SELECT count() FROM request_versions").one() == versions
+    assert ("log lines by them are ambiguous" in caplog.text) == (expected == "ambiguous")
 
 
 @pytest.mark.parametrize(
@@ -411,6 +450,193 @@ def test_a_request_that_gets_a_clock_is_found_at_its_time(store: Store) -> None:
     assert only(store)["started_hour"] == NOON
     link(store)
     assert only(store)["started_hour"] == NOON
+
+
+FOR_EVER = [
+    {"duration_us": 130 * 365 * 86_400 * 10**6},
+    {"duration_us": 60 * 365 * 86_400 * 10**6, "time_is": "end"},
+    {"duration_us": 2**63 - 1},
+    {"duration_us": 2**63 - 1, "time_is": "end"},
+    {"duration_us": 2**64 - 1},
+]
+TOO_EARLY = [
+    {"time": datetime(1970, 1, 1, 0, 0, 1, tzinfo=UTC)},
+    {"time": datetime(1970, 1, 1, 0, 0, 1, tzinfo=UTC), "time_is": "end", "duration_us": 5_000_000},
+    {"time": datetime(1999, 12, 31, tzinfo=UTC)},
+]
+TOO_LATE = [
+    {"time": datetime(2160, 1, 1, tzinfo=UTC), "line_day": date(2149, 6, 6)},
+    {"time": datetime(9999, 1, 1, tzinfo=UTC), "line_day": NOON.date()},
+]
+
+
+@pytest.mark.parametrize("absurd", [FOR_EVER, TOO_EARLY, TOO_LATE])
+def test_a_line_of_an_absurd_time_is_undated_and_one_that_took_for_ever_has_no_duration(
+    store: Store, absurd: list[Row]
+) -> None:
+    """And the other lines of its step find their streams."""
+    trace = connection()
+    put(store, connections=[trace], streams=[stream(trace)])
+    link_since(store, NOTHING)
+    since = mark(store)
+    lines = [line(number, connection_id=f"deadbeef0{number}", **each) for number, each in enumerate(absurd, 1)]
+    put(store, request_lines=[line(0), *lines])
+    link_since(store, since)
+    found = {row["request_id"]: row for row in requests(store)}
+    whole = found.pop(f"{ID}/0")
+    assert (whole["link"], whole["offset"], whole["started_at"]) == ("id", 0, NOON)
+    assert set(found) == {f"{each['connection_id']}/0" for each in lines}
+    for each in lines:
+        row = found[f"{each['connection_id']}/0"]
+        is_dated, has_duration = absurd is FOR_EVER, absurd is not FOR_EVER
+        assert row["started_at"] == (each["time"] if is_dated else None)
+        assert row["started_hour"] == (NOON if is_dated else datetime(1970, 1, 1, tzinfo=UTC))
+        assert row["duration_us"] == row["logged_duration_us"] == (each["duration_us"] if has_duration else None)
+    counted = store.query("SELECT sum(requests), sum(measured) FROM request_rollups").one()
+    assert counted == (1 + len(lines), 1 + (0 if absurd is FOR_EVER else len(lines)))
+    before = requests(store)
+    link(store)
+    assert requests(store) == before
+
+
+LONG: list[Row] = [{"duration_us": 2**63 - 1}, {"duration_us": 125 * 365 * 86_400 * 10**6}]
+FAR: list[Row] = [
+    {"started_at": datetime(2160, 1, 1, tzinfo=UTC), "trace_day": date(2149, 6, 6)},
+    {"started_at": datetime(1970, 1, 2, tzinfo=UTC), "trace_day": date(1970, 1, 2)},
+    {"started_at": datetime(9999, 1, 1, tzinfo=UTC)},
+]
+
+
+@pytest.mark.parametrize("absurd", [LONG, FAR])
+@pytest.mark.parametrize("lines_first", [False, True])
+def test_a_trace_of_an_absurd_time_unlinks_nothing(store: Store, absurd: list[Row], lines_first: bool) -> None:
+    names = [ID, *(f"deadbeef0{number}" for number in range(len(absurd)))]
+    seen = [connection(name, name, **each) for name, each in zip(names, [{}, *absurd], strict=True)]
+    traces: dict[str, list[Row]] = {"connections": seen, "streams": [stream(each) for each in seen]}
+    lines = {"request_lines": [line(number, connection_id=name) for number, name in enumerate(names)]}
+    for tables in (lines, traces) if lines_first else (traces, lines):
+        since = mark(store)
+        put(store, **tables)
+        link_since(store, since)
+    said = NOON + timedelta(seconds=1)
+    columns = ("link", "offset", "started_at", "duration_us")
+    assert {row["request_id"]: tuple(row[column] for column in columns) for row in requests(store)} == {
+        f"{name}/0": ("id", number, said if number and absurd is FAR else NOON, 900)
+        for number, name in enumerate(names)
+    }
+
+
+def test_instants_that_no_arithmetic_holds_stop_nothing(store: Store) -> None:
+    """What no clock shows, and pyarrow lets through."""
+    trace = connection()
+    for at in (-(2**63), 2**63 - 1):
+        for table, column, row in (
+            ("request_lines", "time", line(1, connection_id="deadbeef00")),
+            ("connections", "started_at", connection("deadbeef00", f"s{at}")),
+            ("streams", "started_at", stream(connection("deadbeef00", f"s{at}"))),
+        ):
+            _, body, rows = batch(table, [row])
+            held = pa.ipc.open_stream(body).read_all()
+            place = held.schema.get_field_index(column)
+            field = held.schema.field(place)
+            sink = pa.BufferOutputStream()
+            changed = held.set_column(place, field, pa.array([at], pa.int64()).cast(field.type))
+            with pa.ipc.new_stream(sink, changed.schema) as writer:
+                writer.write_table(changed)
+            store.insert_arrow(table, sink.getvalue().to_pybytes(), rows)
+        put(store, connections=[trace], streams=[stream(trace)], request_lines=[line(0)])
+        link(store)
+        found = {row["request_id"]: (row["link"], row["offset"], row["started_at"]) for row in requests(store)}
+        assert found == {f"{ID}/0": ("id", 0, NOON), "deadbeef00/0": ("id", 1, None)}
+    assert store.query("SELECT sum(requests) FROM request_rollups").one() == (2,)
+
+
+@pytest.mark.parametrize("is_merged", [False, True])
+@pytest.mark.parametrize("later", [timedelta(minutes=3), timedelta(hours=1), timedelta(hours=13), timedelta(days=-40)])
+def test_a_log_that_is_read_again_with_other_times_is_linked_once(
+    store: Store, later: timedelta, is_merged: bool
+) -> None:
+    """Also where ClickHouse has merged both readings before, or never will, since they lie on two days."""
+    bare: Row = {"connection_id": None, "stream_id": None}
+    times = [NOON + timedelta(minutes=number) for number in range(5)]
+    put(store, request_lines=[line(number, time=at, **bare) for number, at in enumerate(times)])
+    link_since(store, NOTHING)
+    for moved in (later, timedelta(0)):
+        since = mark(store)
+        put(store, request_lines=[line(number, time=at + moved, **bare) for number, at in enumerate(times)])
+        if is_merged:
+            store.command("OPTIMIZE TABLE request_lines FINAL")
+        link_since(store, since)
+        expected = [(f"log:log1/{number}", at + moved) for number, at in enumerate(times)]
+        assert [(row["request_id"], row["started_at"]) for row in requests(store)] == expected
+        counted = store.query("SELECT bucket_at, requests FROM request_rollups").rows
+        began = Counter(at + moved - timedelta(minutes=(at + moved).minute % 5) for at in times)
+        assert dict(counted) == began
+    before = requests(store)
+    link(store)
+    assert requests(store) == before
+
+
+def test_a_line_that_is_read_again_leaves_the_stream_that_it_meant(store: Store) -> None:
+    trace = connection()
+    put(store, connections=[trace], streams=[stream(trace)], request_lines=[line(0, path="/a")])
+    link_since(store, NOTHING)
+    assert (only(store)["link"], only(store)["path"]) == ("id", "/a")
+    since = mark(store)
+    put(store, request_lines=[line(0, path="/a", time=NOON + timedelta(hours=1))])
+    link_since(store, since)
+    found = {row["request_id"]: (row["started_at"], row["link"], row["path"]) for row in requests(store)}
+    assert found == {
+        f"{ID}/0": (NOON, "none", None),
+        "log:log1/0": (NOON + timedelta(hours=1), "none", "/a"),
+    }
+    before = requests(store)
+    link(store)
+    assert requests(store) == before
+
+
+@pytest.mark.parametrize("is_merged", [False, True])
+@pytest.mark.parametrize("later", [timedelta(minutes=3), timedelta(hours=13)])
+def test_a_trace_that_is_read_again_with_another_time_is_linked_once(
+    store: Store, later: timedelta, is_merged: bool
+) -> None:
+    trace = connection()
+    put(store, connections=[trace], streams=[stream(trace), stream(trace, 4)])
+    link_since(store, NOTHING)
+    since = mark(store)
+    at = NOON + later
+    moved = {**trace, "version": trace["version"] + 5, "started_at": at, "trace_day": at.date()}
+    put(store, connections=[moved], streams=[stream(moved), stream(moved, 4)])
+    if is_merged:
+        store.command("OPTIMIZE TABLE streams FINAL")
+        store.command("OPTIMIZE TABLE connections FINAL")
+    link_since(store, since)
+    found = [(row["request_id"], row["started_at"]) for row in requests(store)]
+    assert found == [(f"{ID}/0", at), (f"{ID}/4", at)]
+    assert store.query("SELECT started_hour, requests FROM request_rollups").rows == [(at.replace(minute=0), 2)]
+    link(store)
+    assert [(row["request_id"], row["started_at"]) for row in requests(store)] == found
+
+
+@pytest.mark.parametrize(
+    ("later", "is_told"), [(timedelta(seconds=60), False), (timedelta(minutes=2), True), (timedelta(hours=14), True)]
+)
+def test_an_id_that_two_connections_have_is_told(
+    store: Store, caplog: pytest.LogCaptureFixture, later: timedelta, is_told: bool
+) -> None:
+    """One of them has the request. A trace that got another clock is one connection."""
+    at = NOON + later
+    one = connection(trace_id="s1")
+    two = connection(trace_id="s2", started_at=at, trace_day=at.date())
+    clock = connection("0102030405060708", "s3")
+    moved = {**clock, "started_at": at, "trace_day": at.date(), "version": clock["version"] + 5}
+    for traces in ([one, clock], [two, moved]):
+        put(store, connections=traces, streams=[stream(each) for each in traces])
+        caplog.clear()
+        link_since(store, NOTHING)
+    found = {row["request_id"]: (row["trace_id"], row["started_at"]) for row in requests(store)}
+    assert found == {f"{ID}/0": ("s1", NOON), "0102030405060708/0": ("s3", at)}
+    assert ("1 ids have several connections each" in caplog.text) == is_told
 
 
 def test_many_steps_give_what_one_gives(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 from arrow_batches import batch
 from quiclens_ingest.frames import Progress
-from quiclens_ingest.load import LoadError, command, load
+from quiclens_ingest.linking import remember_up_to
+from quiclens_ingest.load import LoadError, and_link, command, load
+from quiclens_ingest.mark import Mark, mark
 from quiclens_schema.store import Store
 
 SUMMARY = {
@@ -137,6 +139,19 @@ def test_a_batch_with_fewer_rows_than_claimed_stops_the_load_though_the_collecto
         load(store, [Path("x")], collector=fake)
 
 
+def test_a_line_that_the_store_refuses_is_a_reject_and_the_others_are_stored(
+    store: Store, collector: Collector
+) -> None:
+    offsets = [0, 10, 20]
+    rows = [{**LINE, "offset": offset, "line_day": 69_396 if offset == 10 else 20_000} for offset in offsets]
+    fake = collector(written(batch("request_lines", rows), lines([30]), SUMMARY))
+    found = load(store, [], [Path("access.log")], collector=fake)
+    assert found.document()["rejected"] == {"not_json": 1, "refused_by_store": 1}
+    assert store.query("SELECT offset FROM requests ORDER BY offset").rows == [(0,), (20,), (30,)]
+    ((source, offset, reason, text),) = store.query("SELECT source, offset, reason, bytes FROM rejects").rows
+    assert (source, offset, reason, json.loads(text)["line_day"]) == ("log1", 10, "refused_by_store", 69_396)
+
+
 def test_what_arrived_before_a_failure_is_linked(store: Store, collector: Collector) -> None:
     with pytest.raises(LoadError):
         load(store, [Path("x")], collector=collector(written(lines([0])), 3))
@@ -150,6 +165,77 @@ def test_what_a_killed_load_left_unlinked_is_linked_by_the_next(store: Store, co
     load(store, [Path("x")], collector=collector(written(lines([0]), SUMMARY)))
     assert count(store, "requests") == 2
     assert count(store, "link_pending") == 0
+
+
+class Killed(BaseException):
+    """A load ends without another word."""
+
+
+def ids(store: Store) -> list[str]:
+    return [log for (log,) in store.query("SELECT log_id FROM requests ORDER BY log_id LIMIT 100").rows]
+
+
+def put(store: Store, log: str) -> None:
+    store.insert_arrow(*batch("request_lines", [{**LINE, "log_id": log}]))
+
+
+@pytest.mark.parametrize("has_begun_before", [False, True])
+def test_what_a_load_stored_that_is_killed_after_another_one_ended_is_linked_by_the_next(
+    store: Store, has_begun_before: bool
+) -> None:
+    if has_begun_before:
+        and_link(store, lambda: put(store, "0"))
+
+    def is_killed() -> None:
+        put(store, "a")
+        and_link(store, lambda: put(store, "b"))
+        put(store, "c")
+        raise Killed
+
+    with pytest.raises(Killed):
+        and_link(store, is_killed)
+    and_link(store, lambda: put(store, "d"))
+    assert ids(store) == ["0"] * has_begun_before + ["a", "b", "c", "d"]
+
+
+def test_a_load_that_ends_while_another_one_runs_links_what_that_one_has_and_the_other_the_rest(store: Store) -> None:
+    seen = []
+
+    def outer() -> None:
+        put(store, "a")
+        and_link(store, lambda: put(store, "b"))
+        seen.append(ids(store))
+        put(store, "c")
+
+    and_link(store, outer)
+    assert (seen, ids(store)) == ([["a", "b"]], ["a", "b", "c"])
+
+
+def test_what_is_new_is_linked_alone_and_all_where_nobody_knows_what_is(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(store, "a")
+    assert and_link(store, lambda: put(store, "b"))[1].requests == 2
+    monkeypatch.setattr("quiclens_ingest.load.link", None)
+    assert and_link(store, lambda: put(store, "c"))[1].requests == 1
+
+    def fails() -> None:
+        put(store, "d")
+        raise LoadError("half way")
+
+    with pytest.raises(LoadError, match="half way"):
+        and_link(store, fails)
+    assert ids(store) == ["a", "b", "c", "d"]
+    assert and_link(store, lambda: None)[1].requests == 0
+
+
+def test_a_mark_of_before_the_store_was_restored_hides_nothing(store: Store) -> None:
+    and_link(store, lambda: put(store, "a"))
+    known = json.loads(mark(store).text())
+    far = [[table, [[partition, first, 10_000] for partition, first, _ in runs]] for table, runs in known]
+    remember_up_to(store, Mark.of(json.dumps(far)))
+    and_link(store, lambda: put(store, "b"))
+    assert ids(store) == ["a", "b"]
 
 
 def test_a_collector_that_is_not_there_is_an_error(store: Store, tmp_path: Path) -> None:

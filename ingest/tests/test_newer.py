@@ -7,12 +7,15 @@ from typing import Any, cast
 import pyarrow as pa
 import pytest
 from arrow_batches import stream as stream_of
+from confluent_kafka import TIMESTAMP_CREATE_TIME, TIMESTAMP_LOG_APPEND_TIME
 from quiclens_ingest.blocks import BlockLimits, Source, TakenMessage, next_block
-from quiclens_ingest.insert import Inserter
+from quiclens_ingest.insert import Inserter, _Progress
+from quiclens_ingest.kafka import TIMESTAMP_NOT_AVAILABLE, Message
 from quiclens_ingest.message import MessageLimits, Unreadable, read
 from quiclens_ingest.metrics import IngestMetrics
 from quiclens_ingest.stitch import StitchError, stitch
-from quiclens_schema.store import Store
+from quiclens_ingest.take import sent_at
+from quiclens_schema.store import Store, StoreError
 from quiclens_schema.version import VERSION
 
 LIMITS = MessageLimits(message_bytes=1 << 20, decompressed_bytes=1 << 24)
@@ -40,10 +43,10 @@ def reading(made: pa.RecordBatch, catalogue: str) -> Any:
     return read("events", headers, stream(made), LIMITS)
 
 
-def taken(seq: int, at: float, **columns: Any) -> TakenMessage:
+def taken(seq: int, at: float, sent_at: float = 0.0, **columns: Any) -> TakenMessage:
     made = batch(seq, **columns)
     found = reading(made, NEWER)
-    return TakenMessage(0, seq, at, stream(made), 100, batch=found.batch, newer=found.newer)
+    return TakenMessage(0, seq, at, stream(made), 100, sent_at=sent_at, batch=found.batch, newer=found.newer)
 
 
 def inserter(store: Store) -> Inserter:
@@ -92,9 +95,9 @@ def test_batches_of_both_versions_are_one_block() -> None:
 def test_rows_wait_until_the_store_has_the_column_and_are_stored_with_it(store: Store) -> None:
     """The collectors were upgraded before the store: nothing is rejected, nothing is stored without its value."""
     inserts, given_up = inserter(store), Event()
-    message = block(taken(1, time.monotonic(), brand_new_us=pa.array([7], pa.uint32())))
+    message = block(taken(1, time.monotonic(), time.time(), brand_new_us=pa.array([7], pa.uint32())))
     with pytest.raises(Exception, match="is newer than the store, and sends brand_new_us; its rows wait"):
-        inserts._store_once(message)
+        inserts._store_once(message, _Progress())
     assert store.query("SELECT count() FROM events").one() == (0,)
     store.command("ALTER TABLE events ADD COLUMN brand_new_us UInt64")
     assert inserts.store_until_done(message, given_up)
@@ -106,8 +109,24 @@ def test_nobody_waits_for_ever(store: Store, monkeypatch: pytest.MonkeyPatch) ->
     """After a day such a message is rejected, alone: its neighbours are stored."""
     rejected: list[Any] = []
     monkeypatch.setattr("quiclens_ingest.insert.produce", lambda producer, instance, rows: rejected.extend(rows))
-    a_day_ago = time.monotonic() - 86_401
-    message = block(taken(1, a_day_ago, never_comes=pa.array([7])), taken(2, a_day_ago))
-    inserter(store)._store_once(message)
+    begun, a_day_ago = time.monotonic() - 601, time.time() - 86_401
+    message = block(taken(1, begun, a_day_ago, never_comes=pa.array([7])), taken(2, begun, a_day_ago))
+    inserter(store)._store_once(message, _Progress())
     assert store.query("SELECT seq FROM events").rows == [(2,)]
     assert [(row["reason"], row["bytes"]) for row in rejected] == [("refused_by_store", message.taken[0].value)]
+
+
+@pytest.mark.parametrize(("here_seconds", "since_sent_seconds"), [(500, 90_000), (90_000, 80_000)])
+def test_it_waits_for_a_day_since_it_was_sent_and_some_minutes_here(
+    store: Store, here_seconds: float, since_sent_seconds: float
+) -> None:
+    """The day goes on where a process starts again; and one that was away rejects nothing at once."""
+    at, sent_at = time.monotonic() - here_seconds, time.time() - since_sent_seconds
+    with pytest.raises(StoreError, match="its rows wait"):
+        inserter(store)._store_once(block(taken(1, at, sent_at, never_comes=pa.array([7]))), _Progress())
+
+
+@pytest.mark.parametrize(("kind", "expected"), [(TIMESTAMP_CREATE_TIME, 1.5), (TIMESTAMP_LOG_APPEND_TIME, 1.5)])
+def test_when_it_was_sent_is_what_kafka_says(kind: int, expected: float) -> None:
+    assert sent_at(Message(topic="t", timestamp=(kind, 1500))) == expected
+    assert time.time() - sent_at(Message(topic="t", timestamp=(TIMESTAMP_NOT_AVAILABLE, 0))) < 60

@@ -103,6 +103,35 @@ def test_weights_of_sampled_traces_are_added_up(store: Store) -> None:
     assert row["weight_squares"] == pytest.approx(100 / 3, abs=3e-6)
 
 
+def test_a_trace_of_an_unknown_probability_counts_as_one(store: Store) -> None:
+    probabilities = (0.0, -1.0, 1e-13, 1e-320, 1.5, float("nan"), float("inf"))
+    for number, probability in enumerate(probabilities):
+        name: Row = {"connection_id": f"c{number}", "trace_id": f"t{number}", "vantage": "server"}
+        name |= {"trace_day": NOON.date(), "started_at": NOON, "version": 1, "analysis_version": 1}
+        trace = {**name, "trace_probability": probability, "events_kept": "all"}
+        store.insert_arrow(*batch("connections", [trace]))
+        store.insert_arrow(*batch("streams", [{**name, "stream_id": 0, "duration_us": 5, "complete": True}]))
+    link(store)
+    assert store.query("SELECT weight, trace_weight FROM requests").rows == [(1, 1)] * len(probabilities)
+    (row,) = rollups(store)
+    figures = {row[column] for column in ("requests", "weight", "weight_squares", "parts_weight")}
+    assert figures == {len(probabilities)}
+
+
+def test_a_weight_that_was_stored_of_an_unknown_probability_stops_no_count(store: Store) -> None:
+    store.command(
+        """
+        INSERT INTO request_versions (request_id, started_hour, started_at, day, weight, trace_weight, complete)
+        SELECT toString(weight), toStartOfHour(at), at, toDate(at), weight, weight, true
+        FROM (SELECT toDateTime64('2026-03-04 12:00:00', 6, 'UTC') AS at, arrayJoin([1e13, 1e200, inf]) AS weight)
+        """
+    )
+    roll_up(store)
+    (row,) = rollups(store)
+    figures = {row[column] for column in ("requests", "weight", "ended_weight", "parts_weight_squares")}
+    assert figures == {3}
+
+
 def test_what_requests_waited_for_and_how_they_ended_counts_for_as_many_as_they_stand_for(store: Store) -> None:
     name = {"connection_id": "c1", "trace_id": "t1", "vantage": "server", "trace_day": NOON.date(), "started_at": NOON}
     trace = {**name, "version": 1, "analysis_version": 1, "trace_probability": 0.5, "events_kept": "all"}

@@ -16,7 +16,7 @@ BLOCKS = {
     for number, block in enumerate(re.findall(r"(?ms)^```toml\n(.*?)^```$", path.read_text()))
 }
 COMMANDS = re.findall(r"(?m)^quiclens-collector (?:(?!  ).)+", DOCUMENTS[0].read_text())
-PLACES = ("/var/lib/GeoIP", "/var/lib/quiclens", "/var/log", "/etc/quiclens", "/run/quiclens")
+PLACES = ("/var/lib/GeoIP", "/var/lib/quiclens", "/var/log", "/etc/quiclens", "/run/quiclens-collector")
 
 
 def test_there_are_settings_to_try() -> None:
@@ -63,7 +63,7 @@ def checked(block: str, folder: Path) -> "subprocess.CompletedProcess[str]":
     if block.startswith("[access_log.format]"):
         block = f'[[access_log]]\npath = "{folder}/access.log"\n{block}'
     if not re.search("(?m)^state_dir = ", block):
-        block = f'state_dir = "{folder}/state"\ntraces = ["{folder}"]\n{block}'
+        block = f'state_dir = "{folder}/state"\ntraces = ["{folder}/logs"]\n{block}'
     if "[sink]" not in block:
         block += f'[sink]\nkind = "files"\nfolder = "{folder}/out"\n'
     config = folder / "collector.toml"

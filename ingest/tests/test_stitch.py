@@ -1,5 +1,6 @@
 """Batches of one table, however they differ, become one insert that loses nothing."""
 
+import time
 from contextlib import suppress
 from typing import Any
 
@@ -165,6 +166,69 @@ def test_a_message_that_grows_too_much_is_told_before_it_is_decompressed() -> No
     assert len(bomb) < 1 << 16
     with pytest.raises(Unreadable, match="message_too_large"):
         message("events", bomb, 1)
+
+
+@pytest.mark.parametrize("kind", [pa.int8(), pa.struct([(str(number), pa.int8()) for number in range(2)])])
+@pytest.mark.parametrize(("count", "said"), [(50_000, "more than [0-9]+ fields"), (200, "more than [0-9]+ columns")])
+def test_columns_are_counted_before_anything_is_made_of_them(count: int, said: str, kind: pa.DataType) -> None:
+    """It took a time that grew with the square of their number: 50,000 a minute."""
+    value = written(events(0, 3, **{f"c{number}": pa.nulls(3, kind) for number in range(count)}))
+    limits = MessageLimits(message_bytes=1 << 26, decompressed_bytes=1 << 26)
+    began = time.process_time()
+    with pytest.raises(Unreadable, match=f"wrong_schema: {said}"):
+        read("events", {"table": b"events", "rows": b"3"}, value, limits)
+    assert time.process_time() - began < 1
+
+
+def test_fields_inside_a_column_count_too() -> None:
+    within = pa.struct([(str(number), pa.int8()) for number in range(2000)])
+    with pytest.raises(Unreadable, match=r"wrong_schema: more than [0-9]+ fields"):
+        message("events", written(events(0, 3, offset=pa.nulls(3, within))), 3)
+
+
+def indexed(value: str, rows: int) -> pa.Array:
+    """A column that has one value in every row, and once in memory."""
+    return pa.DictionaryArray.from_arrays(pa.array([0] * rows, pa.uint8()), pa.array([value]))
+
+
+def listed(items: pa.Array) -> pa.Array:
+    """One list in the first row, none in others."""
+    return pa.ListArray.from_arrays(pa.array([0, len(items), *[len(items)] * 399], pa.int32()), items)
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"name": indexed("x" * (1 << 18), 400)},
+        {"frames.frame_type": listed(indexed("x" * (1 << 18), 400))},
+        {
+            "more": pa.MapArray.from_arrays(
+                pa.array(range(401), pa.int32()), indexed("x" * (1 << 18), 400), pa.array([""] * 400)
+            )
+        },
+    ],
+    ids=["text", "list", "map"],
+)
+def test_a_message_that_grows_too_much_when_its_dictionaries_are_made_plain_is_told_before(
+    columns: dict[str, pa.Array],
+) -> None:
+    """400 rows with one value of 256 KiB: some KB on the wire, 100 MB beside a batch that has the column plain."""
+    bomb = written(events(0, 400, **columns), compression="zstd")
+    assert len(bomb) < 1 << 14
+    with pytest.raises(Unreadable, match=r"message_too_large: 10[0-9]+ bytes as plain columns"):
+        message("events", bomb, 400)
+
+
+def test_a_message_counts_for_what_it_takes_when_its_dictionaries_are_plain() -> None:
+    found = message("events", written(events(0, 100, name=indexed("x" * 1000, 100))), 100)
+    plain = written(events(0, 100, name=pa.array(["x" * 1000] * 100)))
+    assert abs(found.bytes - message("events", plain, 100).bytes) < 100
+
+
+def test_dictionaries_of_lists_are_no_columns() -> None:
+    lists = pa.DictionaryArray.from_arrays(pa.array([0] * 3, pa.uint8()), pa.array([["ack"]]))
+    with pytest.raises(Unreadable, match=r"wrong_schema|not_arrow"):
+        message("events", written(events(0, 3, **{"frames.frame_type": lists})), 3)
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,8 @@ class Walled:
     address: str
     inside: str
     authority: Path
+    certificate: Path
+    data: Path
 
     def client(self, user: str, password: str = "") -> dict[str, str]:
         return {
@@ -64,7 +66,7 @@ def walled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Walled]:
         pytest.skip(f"no broker: {started.stderr.strip()}")
     assert started.returncode == 0, started.stderr
     running = json.loads(started.stdout)
-    yield Walled(running["brokers"], running["inside"], chain)
+    yield Walled(running["brokers"], running["inside"], chain, certificate, folder / "data")
     brokers.stop(folder / "data")
 
 
@@ -73,7 +75,6 @@ def walled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Walled]:
     [
         ("admin=a\nedge\n", "line 2: not NAME=PASSWORD"),
         ("admin=a\nedge=\n", "line 2: not NAME=PASSWORD"),
-        ("admin=secret,password=b\n", "line 1: not NAME=PASSWORD"),
         ("edge=secret\n", "no user admin"),
     ],
 )
@@ -154,6 +155,24 @@ def test_a_wrong_password_is_told_and_a_mended_one_is_taken(
     finally:
         stop.set()
         taking.join()
+
+
+def test_a_password_that_changed_is_the_one_from_the_next_start_on(walled: Walled) -> None:
+    def topics_seen(password: str) -> set[str]:
+        reader = kafka.consumer(walled.address, GROUP, 1, walled.client("other", password))
+        return set(reader.list_topics(timeout=5).topics)
+
+    assert topics_seen(PASSWORDS["other"]) == set()  # let in, and allowed nothing
+    assert brokers.stop(walled.data)
+    changed = brokers.Walls(walled.certificate, {**PASSWORDS, "other": "another, [stranger] one"})
+    try:
+        running = brokers.start(walled.data, walls=changed)
+        assert (running.brokers, running.inside) == (walled.address, walled.inside)
+        assert topics_seen("another, [stranger] one") == set()
+        with pytest.raises(KafkaException, match=r"(?i)auth|broker"):
+            topics_seen(PASSWORDS["other"])
+    finally:
+        kafka.set_passwords(walled.inside, PASSWORDS)
 
 
 def test_what_each_program_needs_is_what_the_topics_say() -> None:

@@ -25,7 +25,7 @@ from quiclens_lab import faults_live, system
 from quiclens_lab.faults_run import run
 from quiclens_lab.faults_schedule import KINDS, SPOOL, Schedule, draw_schedule
 from quiclens_lab.judgement import Judgement
-from quiclens_lab.kept import RunLines
+from quiclens_lab.kept import RunLines, keep_only
 from quiclens_lab.machine import LAB, code_of
 
 MADE = LAB.parent / ".made" / "faults"
@@ -81,9 +81,8 @@ def faults(
     kept = RunLines(folder, f"{code}.jsonl", Outcome)
     elsewhere = RunLines(KEPT if is_kept else None, f"{code}.jsonl", Outcome)
     known = known_outcomes(kept, elsewhere)
-    for path in KEPT.glob("*.jsonl") if is_kept else ():
-        if path.stem != code:
-            path.unlink()
+    if is_kept:
+        keep_only(KEPT, f"{code}.jsonl")
     left = [each for each in schedules if (each.seed, each.number) not in known]
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # told to end, it ends what it started too
     outcomes = [known[each.seed, each.number] for each in schedules if (each.seed, each.number) in known]

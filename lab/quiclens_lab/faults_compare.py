@@ -12,6 +12,7 @@ from quiclens_schema import store as stores
 from quiclens_schema.migrate import migrate
 from quiclens_schema.store import Store
 
+from quiclens_lab.faults_live import COLLECTOR_NAME
 from quiclens_lab.machine import collector_binary
 
 VIEWS = {
@@ -184,5 +185,5 @@ def read_plainly(folder: Path, traces: Sequence[Path], access_logs: Sequence[Pat
     """What a fresh store says after loading these files."""
     with stores.open(f"chdb:{folder}") as opened:
         migrate(opened)
-        load(opened, traces, access_logs, collector=collector_binary())
+        load(opened, traces, access_logs, collector=collector_binary(), requests_host=COLLECTOR_NAME)
         return content(opened)

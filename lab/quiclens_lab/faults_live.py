@@ -35,7 +35,9 @@ from quiclens_lab.machine import collector_binary
 PORTS = range(15_000, 32_000)
 PATIENCE_S = 20.0
 # Times are scaled: what waits for minutes in production waits for seconds here.
-COLLECTOR = """state_dir = "@DIR@/collector"
+COLLECTOR_NAME = "faults"
+COLLECTOR = f"""name = "{COLLECTOR_NAME}"
+state_dir = "@DIR@/collector"
 traces = ["@DIR@/traffic/traces"]
 scan_interval_ms = 100
 batch_interval_ms = 150

@@ -1,10 +1,11 @@
 """`quiclens-lab pages`: every case of `schema/vectors` through every page, view and command.
 
 All inputs are loaded into one store, access logs with their formats, and served. Each request and each connection is
-opened in a real browser, in every view; a page passes where it answers, throws nothing, logs no error and asks no other
-host. Each is also asked for by the commands about one request or connection; `check` reads each input, and the commands
-about all requests are run. What was visited is kept in `.made/pages`, so that a run of the same code goes on where the
-last one ended.
+opened in a real browser, in every view; a page passes where it answers, throws nothing, logs no error, asks no other
+host and has no barrier that axe knows (WCAG 2.2 A and AA). Pages that are of no request are opened light and dark, wide
+and as on a phone; the others in one of these each, in turn. Each request and connection is also asked for by the
+commands about one; `check` reads each input, and the commands about all requests are run. What was visited is kept in
+`.made/pages`, so that a run of the same code goes on where the last one ended.
 """
 
 import json
@@ -16,6 +17,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -41,6 +43,8 @@ _PLACES = (
     *("/", "/requests", "/causes", "/upload", "/working", "/compare?a=protocol%3Dh3&b=protocol!%3Dh3", "/api/docs"),
     *(f"/reports?name={name}" for name in REPORTS),
 )
+_PHONE = 390
+_LOOKS = ((False, 1280), (True, _PHONE), (True, 1280), (False, _PHONE))
 _EXIT_CODES = 0, 1  # done, nothing found
 _ABOUT_ALL = (
     *(("slow",), ("slow", "--by", "carrier"), ("failed",), ("status",), ("audit",)),
@@ -50,6 +54,19 @@ _ABOUT_ALL = (
 )
 
 Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A path, and how it is looked at."""
+
+    path: str
+    is_dark: bool = False
+    width: int = 1280
+
+    def __str__(self) -> str:
+        looks = [*(["dark"] if self.is_dark else []), *(["phone"] if self.width == _PHONE else [])]
+        return f"{self.path} ({', '.join(looks)})" if looks else self.path
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,14 +94,16 @@ def pages(keep: bool, slice_of: int, progress: Callable[[int, int], None], folde
         _load(store)
         with served(Path(place), needs_token=False) as running:
             requests, connections = _names(store, "requests", "request"), _names(store, "connections", "connection")
-            paths = [*_PLACES, *(f"/requests/{quote(name)}" for name in requests)]
+            paths = [f"/requests/{quote(name)}" for name in requests]
             paths += [f"/connections/{quote(name, safe='')}?view={view}" for name in connections for view in VIEWS]
+            opened = [Page(path, *look) for path in _PLACES for look in _LOOKS]
+            opened += [Page(path, *look) for path, look in zip(paths, cycle(_LOOKS), strict=False)]
             names = [str(path.relative_to(VECTORS)) for path in inputs()]
             commands = [*_ABOUT_ALL, *(("check", name) for name in names), *(("diff", name, name) for name in names)]
             commands += [("explain", name) for name in requests] + [("export", name) for name in connections]
-            left = [path for path in paths[::slice_of] if path not in done]
+            left = [page for page in opened[::slice_of] if str(page) not in done]
             asked = [words for words in commands[::slice_of] if " ".join(words) not in done]
-            whole = len(paths[::slice_of]) + len(commands[::slice_of])
+            whole = len(opened[::slice_of]) + len(commands[::slice_of])
             for found in (_seen(f"http://127.0.0.1:{running.port}", browser, left), _commanded(store, asked)):
                 for visit in found:
                     done[visit.what] = visit
@@ -135,12 +154,15 @@ def _names(store: str, table: str, thing: str) -> list[str]:
         return [str(name) for (name,) in opened.query(sql).rows]
 
 
-def _seen(base: str, browser: str, paths: Sequence[str]) -> Iterator[Visit]:
-    """Open each path in a browser."""
+def _seen(base: str, browser: str, pages: Sequence[Page]) -> Iterator[Visit]:
+    """Open each in a browser."""
     words = ["node", "tests/browser/pages.mjs", base, browser, "", str(_TOGETHER)]
-    for first in range(0, len(paths), _AT_ONCE):
-        some = paths[first : first + _AT_ONCE]
-        steps = [{"name": path, "path": path, "expect": [], "do": []} for path in some]
+    for first in range(0, len(pages), _AT_ONCE):
+        some = pages[first : first + _AT_ONCE]
+        steps = [
+            {"name": str(page), "path": page.path, "dark": page.is_dark, "width": page.width, "barriers": True}
+            for page in some
+        ]
         done = subprocess.run(
             words, input=json.dumps(steps), capture_output=True, text=True, cwd=API, timeout=_SECONDS, check=False
         )
@@ -148,7 +170,8 @@ def _seen(base: str, browser: str, paths: Sequence[str]) -> Iterator[Visit]:
             raise LabError(f"the browser ended: {done.stderr[:500]}")
         for found in json.loads(done.stdout):
             outside = [f"asked {url}" for url in found["outside"]]
-            yield Visit(found["name"], (*found["errors"], *outside))
+            barriers = [f"barrier: {json.dumps(barrier)}" for barrier in found["barriers"]]
+            yield Visit(found["name"], (*found["errors"], *outside, *barriers))
 
 
 def _commanded(store: str, commands: Sequence[tuple[str, ...]]) -> Iterator[Visit]:

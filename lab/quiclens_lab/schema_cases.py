@@ -33,6 +33,7 @@ from quiclens_lab.served import CODE, Served, served
 from quiclens_lab.undescribed import documents, statements_of_a_file
 
 MADE = LAB.parent / ".made" / "schema-cases"
+KEPT = LAB / "schema-case-runs"
 CASES = 100_000
 CHUNK = 50
 ROLES = ("nobody", "reader", "writer", "uploader")
@@ -89,13 +90,14 @@ class Chunk:
 def schema_cases(
     cases: int, keep: bool, progress: Callable[[int, int], None], chunk: int = CHUNK, folder: Path = MADE
 ) -> Row:
-    """Ask at least so many cases, those of an earlier run on the same code, whose lines are in `folder`, among them."""
+    """Ask at least so many cases, those of an earlier run on the same code, whose lines are in `folder`, among them. Of
+    a run that is kept they are in `KEPT` too: it goes on on another machine."""
     judgement = Judgement("schema-cases")
     code = code_of(
         LAB.parent,
         (*CODE, *(f"lab/quiclens_lab/{name}.py" for name in ("schema_cases", "undescribed", "hostile_words"))),
     )
-    kept = RunLines(folder, f"{code}.jsonl", Chunk)
+    kept = RunLines(folder, f"{code}.jsonl", Chunk, also=KEPT if keep else None)
     done = list(kept.read())
     known = {each.key for each in done}
     asked = sum(each.cases for each in done)

@@ -1,24 +1,38 @@
 """What `make containers` looks for is found where it stands; it runs what deploy/README.md prints."""
 
 import json
+import os
+import re
+import shutil
+import signal
 import subprocess
+import time
 import tomllib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from quiclens_ingest import broker as brokers
+from quiclens_ingest import kafka
+from quiclens_ingest.broker import BrokerMissing
+from quiclens_ingest.kafka import KafkaException
 
 from quiclens_lab import podman
 from quiclens_lab.containers import command, composed, telling
 from quiclens_lab.containers.composed import Composed, State
+from quiclens_lab.containers.images import STANDINS
 from quiclens_lab.containers.services import chosen, read
 from quiclens_lab.errors import CannotTryError, LabError
 from quiclens_lab.judgement import Judgement
 from quiclens_lab.page_blocks import block, inline
 from quiclens_lab.podman import Podman
+from quiclens_lab.ports import free_port
 
 ROOT = Path(__file__).resolve().parents[2]
+DEPLOY = ROOT / "deploy"
 SECRETS = {
     "store": b"hunter2",
     "web.key": b"-----BEGIN PRIVATE KEY-----\nMIIEvQ\nAbCd==\n-----END PRIVATE KEY-----",
@@ -206,6 +220,104 @@ def test_containers_that_find_no_names_are_no_finding(monkeypatch: pytest.Monkey
         here.knows_names()
     (tmp_path / "dnsname").touch()
     here.knows_names()
+
+
+class _Broker:
+    """deploy/kafka/start with the scripts of its stand-in, in a folder: what they are told is noted."""
+
+    def __init__(self, folder: Path, jars: Path) -> None:
+        self.folder, self.secrets = folder, folder / "secrets"
+        numbers = [free_port() for _ in range(3)]
+        ports = dict(zip(("9092", "9093", "9094"), map(str, numbers), strict=True))
+        self.clients, self.ready = f"localhost:{ports['9092']}", folder / "passwords-are-set"
+        shutil.copytree(DEPLOY / "containers", folder / "containers")
+        self.draw()
+        (folder / "run").mkdir()
+        for name in ("admin", "collector", "ingest"):
+            (folder / "run" / f"kafka_{name}_password").symlink_to(self.secrets / f"kafka_{name}")
+        (folder / "run" / "kafka").symlink_to(self.secrets / "kafka.pem")
+        (folder / "kafka" / "bin").mkdir(parents=True)
+        (folder / "kafka" / "libs").symlink_to(jars)
+        (folder / "told").touch()
+        places = {
+            "/opt/kafka": f"{folder}/kafka",
+            "/etc/kafka": str(folder),
+            "/run/secrets": f"{folder}/run",
+            "/var/lib/kafka/data": f"{folder}/data",
+            "/tmp/passwords-are-set": str(self.ready),
+            "//kafka:": "//localhost:",
+            **ports,
+        }
+        for script in sorted((STANDINS / "kafka").iterdir()):
+            interpreter, rest = script.read_text().split("\n", 1)
+            noted = f'{interpreter}\nprintf "%s\\n" "$@" >>{folder}/told\n{rest}'
+            self._write(folder / "kafka" / "bin" / script.name, noted, places)
+        self._write(folder / "start", (DEPLOY / "kafka" / "start").read_text(), places)
+        self._write(folder / "quiclens.properties", (DEPLOY / "kafka" / "server.properties").read_text(), places)
+
+    @staticmethod
+    def _write(path: Path, text: str, places: Mapping[str, str]) -> None:
+        known = re.compile("|".join(map(re.escape, places)))
+        path.write_text(known.sub(lambda found: places[found[0]], text))
+        path.chmod(0o755)
+
+    def draw(self) -> None:
+        subprocess.run([self.folder / "containers" / "secrets"], check=True)
+
+    def password(self, user: str) -> str:
+        return (self.secrets / f"kafka_{user}").read_text().strip()
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """The passwords are set when it begins, as the health check of deploy/compose.yaml asks."""
+        self.ready.unlink(missing_ok=True)
+        with (self.folder / "log").open("a") as log:
+            process = subprocess.Popen([self.folder / "start"], stdout=log, stderr=log, start_new_session=True)
+        try:
+            until = time.monotonic() + 120
+            while not self.ready.exists():
+                assert process.poll() is None and time.monotonic() < until, (self.folder / "log").read_text()[-2000:]
+                time.sleep(0.2)
+            yield
+        finally:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+    def let_in(self, user: str, password: str) -> None:
+        """KafkaException where the broker refuses."""
+        client = {
+            "security.protocol": "SASL_SSL",
+            "ssl.ca.location": str(self.secrets / "ca.pem"),
+            "sasl.mechanism": "SCRAM-SHA-512",
+            "sasl.username": user,
+            "sasl.password": password,
+        }
+        kafka.consumer(self.clients, "group", 1, client).list_topics(timeout=10)
+
+
+@pytest.mark.kafka
+def test_a_password_of_kafka_that_changes_is_set_at_the_next_start_and_no_process_shows_it(tmp_path: Path) -> None:
+    try:
+        broker = _Broker(tmp_path, brokers.fetch_jars())
+        with broker.running():
+            before = broker.password("collector")
+            broker.let_in("collector", before)
+    except BrokerMissing as missing:
+        pytest.skip(f"no broker: {missing}")
+    (broker.secrets / "kafka_collector").unlink()
+    broker.draw()
+    with broker.running():
+        assert broker.password("collector") != before
+        for user in ("admin", "collector", "ingest"):
+            broker.let_in(user, broker.password(user))
+        with pytest.raises(KafkaException, match=r"(?i)auth|broker"):
+            broker.let_in("collector", before)
+    told = (tmp_path / "told").read_text()
+    assert "--add-config-file\n/dev/stdin\n" in told
+    shown = {before, *(broker.password(user) for user in ("admin", "collector", "ingest"))}
+    assert {password for password in shown if password in told + (tmp_path / "log").read_text()} == set()
+    check = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["services"]["kafka"]["healthcheck"]["test"]
+    assert "test -e /tmp/passwords-are-set && " in " ".join(check)
 
 
 def test_the_override_is_of_services_that_are_there() -> None:

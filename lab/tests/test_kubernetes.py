@@ -2,18 +2,23 @@
 
 from collections.abc import Callable
 from copy import deepcopy
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from quiclens_lab.kubernetes.command import CHART, EXAMPLES, insecure, not_taken
+from quiclens_lab.kubernetes.command import CHART, EXAMPLES, ROOT, VERSIONS, insecure, not_taken, read, rendered
 from quiclens_lab.kubernetes.pod_security import pod_of, unbounded, violations
 
 Row = dict[str, Any]
 
 POD: Row = {
     "securityContext": {"runAsNonRoot": True, "runAsUser": 10001, "seccompProfile": {"type": "RuntimeDefault"}},
-    "volumes": [{"name": "config", "configMap": {"name": "quiclens-ingest"}}, {"name": "tmp", "emptyDir": {}}],
+    "volumes": [
+        {"name": "config", "configMap": {"name": "quiclens-ingest"}},
+        {"name": "tmp", "emptyDir": {}},
+        {"name": "store", "secret": {"secretName": "quiclens-store-ingest"}},
+    ],
     "containers": [
         {
             "name": "ingest",
@@ -28,6 +33,7 @@ POD: Row = {
             "volumeMounts": [
                 {"name": "config", "mountPath": "/etc/quiclens"},
                 {"name": "tmp", "mountPath": "/tmp"},
+                {"name": "store", "mountPath": "/run/secrets/store"},
             ],
         }
     ],
@@ -115,6 +121,39 @@ def test_what_a_program_does_not_take_is_said() -> None:
     unmounted = deepcopy(POD)
     unmounted["volumes"].append({"name": "kafka", "secret": {"secretName": "x"}})
     assert any("mounts" in each for each in not_taken([config(brokers), deployment(unmounted)]))
+    trusting = deepcopy(POD)
+    trusting["containers"][0]["env"].append({"name": "SSL_CERT_FILE", "value": "/run/secrets/store-ca/ca.crt"})
+    assert list(not_taken([config(brokers), deployment(trusting)])) == [
+        "Deployment quiclens-ingest: /run/secrets/store-ca/ca.crt is not mounted"
+    ]
+
+
+@pytest.fixture(scope="module")
+def helm() -> Path:
+    found = ROOT / ".made" / "kubernetes-tools" / "helm"
+    if not found.exists():
+        pytest.skip("no helm: make kubernetes")
+    return found
+
+
+OF_THE_STORE = {"quiclens-ingest", "quiclens-migrate", "quiclens-retention", "quiclens-web"}
+
+
+@pytest.mark.parametrize(("example", "secret"), [("strimzi", "clickhouse-ca"), ("ready-cluster", None)])
+def test_every_program_of_the_store_trusts_its_authority(helm: Path, example: str, secret: str | None) -> None:
+    manifests = read(rendered(helm, EXAMPLES / f"{example}.yaml", VERSIONS[0]))
+    pods = {each["metadata"]["name"]: pod for each in manifests if (pod := pod_of(each))}
+    trusted, wanted = {}, {}
+    for name, pod in pods.items():
+        (container,) = pod["containers"]
+        variables = {each["name"]: each.get("value") for each in container.get("env", ())}
+        places = {each["name"]: each["mountPath"] for each in container["volumeMounts"]}
+        secrets = {places[each["name"]]: each["secret"]["secretName"] for each in pod["volumes"] if "secret" in each}
+        assert ("QUICLENS_STORE" in variables) == (name in OF_THE_STORE), name
+        file = variables.get("SSL_CERT_FILE")
+        trusted[name] = file and (secrets[str(Path(file).parent)], Path(file).name)
+        wanted[name] = (secret, "ca.crt") if secret and name in OF_THE_STORE else None
+    assert trusted == wanted and len(wanted) == 5
 
 
 def test_every_template_and_example_is_where_the_command_looks() -> None:

@@ -41,7 +41,7 @@ def test_another_code_or_collector_is_visited_anew(tmp_path: Path, monkeypatch: 
     collectors = iter("xxy")
     monkeypatch.setattr(pages, "identity", lambda _: next(collectors))
     for _ in range(3):
-        assert pages.pages(False, 1, lambda done, whole: None, tmp_path)["visits"] == 1
+        assert pages.pages(False, 1, lambda done, whole: None, tmp_path)["visits"] == 4  # light, dark, wide, phone
     assert {path.name for path in tmp_path.iterdir()} == {"a-x.jsonl", "b-x.jsonl", "b-y.jsonl"}
 
 
@@ -67,4 +67,5 @@ def test_a_page_that_answers_with_an_error_is_a_fault(tmp_path: Path, monkeypatc
     monkeypatch.setattr(pages, "_ABOUT_ALL", ())
     monkeypatch.setattr(pages, "inputs", list)
     found = pages.pages(False, 1, lambda done, whole: None, tmp_path)
-    assert (found["passes"], list(found["faults"])) == (False, ["/requests/none/9"]), found
+    looks = ("", " (dark, phone)", " (dark)", " (phone)")
+    assert (found["passes"], list(found["faults"])) == (False, [f"/requests/none/9{look}" for look in looks]), found

@@ -345,6 +345,7 @@ CREATE TABLE request_lines
     `tcp_congestion_window_packets` Nullable(UInt32) CODEC(ZSTD(3)),
     `tcp_packets_lost_outstanding` Nullable(UInt32) CODEC(ZSTD(3)),
     `tcp_packets_retransmitted_outstanding` Nullable(UInt32) CODEC(ZSTD(3)),
+    `stored_at` DateTime64(6, 'UTC') MATERIALIZED now64(6) CODEC(ZSTD(3)),
     INDEX by_connection_id connection_id TYPE bloom_filter(0.01) GRANULARITY 1,
     INDEX by_time time TYPE minmax GRANULARITY 1
 )
@@ -449,12 +450,35 @@ CREATE TABLE request_versions
     `is_deleted` UInt8 CODEC(ZSTD(3)),
     INDEX by_crosses crosses TYPE minmax GRANULARITY 16,
     INDEX by_external_id external_id TYPE bloom_filter(0.01) GRANULARITY 1,
-    INDEX by_request_id request_id TYPE bloom_filter(0.01) GRANULARITY 1
+    INDEX by_request_id request_id TYPE bloom_filter(0.01) GRANULARITY 1,
+    PROJECTION by_log
+    (
+        SELECT
+            log_id,
+            started_hour,
+            min(offset),
+            max(offset)
+        GROUP BY
+            log_id,
+            started_hour
+    ),
+    PROJECTION by_connection
+    (
+        SELECT
+            connection_id,
+            day,
+            started_minute,
+            count()
+        GROUP BY
+            connection_id,
+            day,
+            started_minute
+    )
 )
 ENGINE = ReplacingMergeTree(version, is_deleted)
 PARTITION BY day
 ORDER BY (started_hour, started_minute, request_id, line_key)
-SETTINGS min_age_to_force_merge_seconds = 3600, min_age_to_force_merge_on_partition_only = 1, fsync_after_insert = 1, fsync_part_directory = 1, index_granularity = 8192;
+SETTINGS deduplicate_merge_projection_mode = 'rebuild', min_age_to_force_merge_seconds = 3600, min_age_to_force_merge_on_partition_only = 1, fsync_after_insert = 1, fsync_part_directory = 1, index_granularity = 8192;
 
 CREATE TABLE rollup_versions
 (

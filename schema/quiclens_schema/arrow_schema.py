@@ -13,7 +13,7 @@ _HEADER_IS_SCHEMA, _HEADER_IS_DICTIONARY, _HEADER_IS_BATCH = 1, 2, 3
 _DICTIONARY_DATA = 1  # slot of table DictionaryBatch
 _BATCH_LENGTH, _BATCH_BUFFERS, _BATCH_COMPRESSION = 0, 2, 3  # slots of table RecordBatch
 _SCHEMA_FIELDS = 1  # slot of table Schema
-_FIELD_NAME = 0  # slot of table Field
+_FIELD_NAME, _FIELD_CHILDREN = 0, 5  # slots of table Field
 
 
 def field_names(stream: bytes) -> tuple[str, ...]:
@@ -22,6 +22,29 @@ def field_names(stream: bytes) -> tuple[str, ...]:
         return _field_names(stream)
     except (struct.error, UnicodeDecodeError, IndexError) as error:
         raise ValueError(f"not an Arrow IPC stream: {error}") from None
+
+
+def has_more_fields(stream: bytes, most: int) -> bool:
+    """Whether a stream's schema has more fields than so many, those inside lists, maps and structs included: asked
+    before anything is made of them. ValueError when the bytes are no Arrow IPC stream."""
+    try:
+        buffer, schema = _schema(stream)
+        waiting, seen = [(schema, _SCHEMA_FIELDS)], 0
+        while waiting:
+            table, slot = waiting.pop()
+            place = _slot(buffer, table, slot)
+            if place is None:
+                continue
+            vector = _follow(buffer, place)
+            (count,) = struct.unpack_from("<I", buffer, vector)
+            seen += count
+            if seen > most:
+                return True
+            fields = (_follow(buffer, vector + 4 + 4 * index) for index in range(count))
+            waiting += [(field, _FIELD_CHILDREN) for field in fields]
+    except (struct.error, IndexError) as error:
+        raise ValueError(f"not an Arrow IPC stream: {error}") from None
+    return False
 
 
 def row_count(stream: bytes) -> int:
@@ -107,7 +130,8 @@ def _uncompressed_bytes(metadata: bytes, body: memoryview) -> int:
     return total
 
 
-def _field_names(stream: bytes) -> tuple[str, ...]:
+def _schema(stream: bytes) -> tuple[bytes, int]:
+    """The first message, and the place of its table Schema."""
     continuation, length = struct.unpack_from("<II", stream)
     if continuation != _CONTINUATION or length > len(stream):
         raise ValueError("not an Arrow IPC stream: it does not begin with a message")
@@ -117,7 +141,12 @@ def _field_names(stream: bytes) -> tuple[str, ...]:
     header = _slot(buffer, message, _MESSAGE_HEADER)
     if kind is None or header is None or buffer[kind] != _HEADER_IS_SCHEMA:
         raise ValueError("not an Arrow IPC stream: its first message is no schema")
-    fields = _slot(buffer, _follow(buffer, header), _SCHEMA_FIELDS)
+    return buffer, _follow(buffer, header)
+
+
+def _field_names(stream: bytes) -> tuple[str, ...]:
+    buffer, schema = _schema(stream)
+    fields = _slot(buffer, schema, _SCHEMA_FIELDS)
     if fields is None:
         return ()
     vector = _follow(buffer, fields)

@@ -7,7 +7,7 @@ that something was erased from.
 
 import hmac
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import blake2b
@@ -20,6 +20,10 @@ from quiclens_schema.key_file import KEY_BYTES, make
 KEY_VARIABLE = "QUICLENS_ERASE_KEY_FILE"
 KEY_FILE = "quiclens-erase-key"
 _HASH_BYTES = 16
+_ROWS_AT_ONCE = 10_000
+_ROWS_AT_MOST = 16 << 20  # of a stream that is looked through
+_BYTES_AT_MOST = 1 << 30  # of a stream once it is decompressed, and of what is looked at as plain columns
+_INCORRECT_DATA = 117  # ClickHouse's code: whoever sends this again is refused again
 
 
 class HashKind(StrEnum):
@@ -106,7 +110,8 @@ class Erased:
     def kept(self, table: str, stream: bytes, rows: int) -> tuple[bytes, int]:
         """An Arrow IPC stream without the rows of what was erased, and how many are left.
 
-        The same bytes where none is; StoreError when it is no such stream.
+        The same bytes where none is; StoreError (INCORRECT_DATA) when it is no such stream, or one that cannot be read,
+        or needs more memory than its bytes are worth: a stranger may have written it.
         """
         identities = [each for each in _IDENTITIES.get(table, ()) if each[0].value in self.hashes]
         if not identities:
@@ -114,30 +119,79 @@ class Erased:
         import pyarrow as pa  # starts threads, which a process that is yet to confine itself must not have
 
         try:
-            with pa.ipc.open_stream(stream) as reader:
-                found = reader.read_all()
-            keep = [True] * found.num_rows
-            for kind, columns in identities:
-                if set(columns) <= set(found.column_names):
-                    self._leave_out(kind, [found.column(name).to_pylist() for name in columns], keep)
+            found = _read(stream)
+            there = [(kind, columns) for kind, columns in identities if set(columns) <= set(found.column_names)]
+            _check_columns(found, {name for _, columns in there for name in columns})
+            keep = [True] * (found.num_rows if there else 0)
+            for kind, columns in there:
+                self._leave_out(kind, _in_turn(found.select(columns)), keep)
             if all(keep):
                 return stream, rows
             left = found.filter(pa.array(keep))
             sink = pa.BufferOutputStream()
             with pa.ipc.new_stream(sink, left.schema) as writer:
                 writer.write_table(left)
-        except (pa.ArrowException, ValueError) as error:
-            raise StoreError(f"table {table}: {error}") from error
+        except Exception as error:  # of some types pyarrow has no arrays: a KeyError
+            raise StoreError(f"table {table}: {type(error).__name__}: {error}", _INCORRECT_DATA) from error
         return sink.getvalue().to_pybytes(), left.num_rows
 
-    def _leave_out(self, kind: HashKind, columns: list[list[Any]], keep: list[bool]) -> None:
+    def _leave_out(self, kind: HashKind, rows: Iterable[tuple[Any, ...]], keep: list[bool]) -> None:
         known: dict[tuple[Any, ...], bool] = {}
-        for row, values in enumerate(zip(*columns, strict=True)):
+        for row, values in enumerate(rows):
             if values not in known:
                 is_named = all(value is not None and value != "" for value in values)
                 known[values] = is_named and self.has(kind, "/".join(map(str, values)))
             if known[values]:
                 keep[row] = False
+
+
+def _read(stream: bytes) -> Any:
+    """An Arrow stream as a table whose offsets, indices and texts are what they should be: pyarrow reads wherever
+    those of a stranger point."""
+    import pyarrow as pa
+
+    from quiclens_schema.arrow_values import declared_sizes
+
+    total = 0
+    for _, size in declared_sizes(pa.BufferReader(stream)):
+        total += size
+        if total > _BYTES_AT_MOST:
+            raise ValueError(f"more than {_BYTES_AT_MOST} bytes when decompressed")
+    with pa.ipc.open_stream(stream) as reader:
+        found = reader.read_all()
+    if found.num_rows > _ROWS_AT_MOST:
+        raise ValueError(f"{found.num_rows} rows, the limit is {_ROWS_AT_MOST}")
+    found.validate(full=True)
+    return found
+
+
+def _check_columns(table: Any, names: Collection[str]) -> None:
+    """ValueError for columns that are neither text nor whole numbers, which may have rows without bytes, or whose
+    dictionaries are far longer as plain columns: each row is looked at as a plain one."""
+    import pyarrow as pa
+
+    from quiclens_schema.arrow_values import is_text, plain_text_bytes
+
+    total = 0
+    for name in sorted(names):
+        for column in table.column(name).chunks:
+            is_dictionary = pa.types.is_dictionary(column.type)
+            values = column.dictionary if is_dictionary else column
+            if pa.types.is_integer(values.type):
+                continue
+            if not is_text(values.type):
+                raise ValueError(f"column {name} is {column.type}")
+            if is_dictionary:
+                total += plain_text_bytes(column)
+    if total > _BYTES_AT_MOST:
+        raise ValueError(f"more than {_BYTES_AT_MOST} bytes as plain columns")
+
+
+def _in_turn(table: Any) -> Iterator[tuple[Any, ...]]:
+    """The rows of an Arrow table as values, some at a time: a value takes more memory than its place in a column."""
+    for first in range(0, table.num_rows, _ROWS_AT_ONCE):
+        some = table.slice(first, _ROWS_AT_ONCE)
+        yield from zip(*(column.to_pylist() for column in some.columns), strict=True)
 
 
 def of_rows(rows: Iterable[tuple[str, str, str]], of: Key) -> Erased:

@@ -20,7 +20,8 @@ _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 # https://owasp.org/www-community/attacks/CSV_Injection
 _FORMULA = re.compile(r"^[=+\-@\t\r]")
 # All ASCII punctuation may be escaped so: CommonMark 0.31, section 2.4.
-_MARKUP = re.compile(r"[\\`*_\[\]<>#|~]")
+# Those that are markup within a line, what names somebody, and what GFM makes a link of by itself (0.29, section 6.9).
+_MARKUP = re.compile(r"[\\`*_\[\]<>#|~@]|:(?=//)|(?<=www)\.", re.IGNORECASE)
 _PUNCTUATION = re.compile(r"[!-/:-@\[-`{-~]")
 
 
@@ -58,6 +59,11 @@ def markdown_text(text: str) -> str:
     """The same within a line, where most punctuation is nothing: what is pasted where no Markdown is known stays
     readable."""
     return _MARKUP.sub(r"\\\g<0>", printable(text))
+
+
+def markdown_link(name: str, page: str) -> str:
+    """A name that leads to a page, or, where there is none, as code; backticks would end that."""
+    return f"[{markdown_text(name)}]({page})" if page else f"`{printable(name).replace('`', '')}`"
 
 
 class LogFormatter(logging.Formatter):

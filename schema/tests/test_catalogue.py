@@ -11,10 +11,11 @@ TABLES = sorted(catalogue.load().tables)
 
 @pytest.mark.parametrize("table", TABLES)
 def test_the_tables_have_the_catalogues_columns_in_its_order(store: Store, table: str) -> None:
+    """What a table makes by itself, `SELECT *` does not show."""
     wanted = [(column.name, column.type) for column in catalogue.load().table(table).columns]
     found = store.query(
         "SELECT name, type FROM system.columns WHERE database = currentDatabase() AND table = {table:String}"
-        " ORDER BY position LIMIT 1000",
+        " AND default_kind != 'MATERIALIZED' ORDER BY position LIMIT 1000",
         {"table": table},
     ).rows
     assert found == wanted

@@ -2,6 +2,9 @@
 
 import os
 import stat
+import struct
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
@@ -77,6 +80,49 @@ def test_a_stream_without_such_rows_is_the_same_bytes(gone: erased.Erased) -> No
 def test_a_stream_that_is_cut_is_an_error(gone: erased.Erased) -> None:
     with pytest.raises(StoreError):
         gone.kept("events", stream(connection_id=["c1"])[:40], 1)
+
+
+def typed(**columns: pa.Array) -> bytes:
+    batch, sink = pa.record_batch(columns), pa.BufferOutputStream()
+    options = pa.ipc.IpcWriteOptions(compression="zstd")
+    with pa.ipc.new_stream(sink, batch.schema, options=options) as writer:
+        writer.write_batch(batch)
+    return bytes(sink.getvalue().to_pybytes())
+
+
+def pointing_outside() -> bytes:
+    """Texts whose ends are 800 MB behind the stream's: who reads them reads what is not there."""
+    good = stream(connection_id=["aaaa", "bbbb", "cccc"])
+    ends = struct.pack("<4i", 0, 4, 8, 12)
+    assert good.count(ends) == 1
+    return good.replace(ends, struct.pack("<4i", 0, 0x30000000, 0x30000001, 0x30000002))
+
+
+def one_text_on_all_rows() -> bytes:
+    """A text of 1 MiB on each of 100,000 rows, in some KB."""
+    rows = pa.array(bytes(100_000), pa.int8())
+    return typed(connection_id=pa.DictionaryArray.from_arrays(rows, ["x" * (1 << 20)]))
+
+
+@pytest.mark.parametrize(
+    ("made", "why"),
+    [
+        (pointing_outside, "ArrowInvalid"),
+        (lambda: typed(connection_id=pa.nulls((1 << 31) - 1)), "rows, the limit is"),
+        (lambda: typed(connection_id=pa.nulls(16 << 20)), "column connection_id is null"),
+        (lambda: typed(connection_id=pa.array([{}] * 9, pa.struct([]))), "column connection_id is struct"),
+        (one_text_on_all_rows, "bytes as plain columns"),
+        (lambda: typed(connection_id=pa.array(["c2"]), details=pa.array([bytes(70 << 20)])), "when decompressed"),
+    ],
+)
+def test_what_a_stranger_writes_to_break_its_reader_is_refused(
+    gone: erased.Erased, monkeypatch: pytest.MonkeyPatch, made: Callable[[], bytes], why: str
+) -> None:
+    monkeypatch.setattr(erased, "_BYTES_AT_MOST", 64 << 20)
+    data, began = made(), time.process_time()
+    with pytest.raises(StoreError, match=why) as refused:
+        gone.kept("events", data, 1)
+    assert refused.value.code == 117 and time.process_time() - began < 5
 
 
 def test_a_key_is_made_once_and_for_its_user_alone(tmp_path: Path) -> None:

@@ -84,6 +84,18 @@ def test_a_markdown_cell_is_text_and_nothing_else(text: str) -> None:
     assert "".join(each.content for each in inside).strip() == printable(text).strip()
 
 
+def test_text_in_markdown_names_nobody_and_is_no_link() -> None:
+    said = plain_text.markdown_text("@ada: see https://x.example, WWW.x.example, 12:30, a.b/c")
+    assert said == r"\@ada: see https\://x.example, WWW\.x.example, 12:30, a.b/c"
+    inside = MarkdownIt("gfm-like", {"linkify": False}).parseInline(said)[0].children or []
+    assert {each.type for each in inside} <= {"text", "text_special"}
+
+
+def test_a_name_that_leads_nowhere_is_code_and_ends_it_nowhere() -> None:
+    assert plain_text.markdown_link("a`b @ada", "") == "`ab @ada`"
+    assert plain_text.markdown_link("a`b @ada", "https://x.example/1") == r"[a\`b \@ada](https://x.example/1)"
+
+
 def test_a_record_of_the_log_is_a_line(caplog: pytest.LogCaptureFixture) -> None:
     formatter = LogFormatter("%(levelname)s %(message)s")
     try:

@@ -28,6 +28,7 @@ def load_into(
     requests_format: Path | None = None,
     *,
     redact: bool = False,
+    requests_host: str | None = None,
 ) -> dict[str, Any]:
     """Migrate the store, load, link; the document of `load`."""
     program = collector.find()
@@ -42,6 +43,7 @@ def load_into(
                 requests_format=requests_format,
                 client_secret=secret,
                 redact=redact,
+                requests_host=requests_host,
                 progress=watch,
             )
     except LoadError as error:

@@ -22,6 +22,7 @@ CHANGES = {
     "data_missing": _DROPS,
     "request_start_missing": "the log begins or goes on after a request began: log a connection from its first packet",
     "time_went_back": "several threads write one log: give each connection one writer, or sort before writing",
+    "values_unread": "the log writes an acknowledgement or stream data in a form that nobody reads: tell us of it",
     "clock_step": "the clock of the log was set while it was written: take a monotonic one",
 }
 

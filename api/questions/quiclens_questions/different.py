@@ -94,7 +94,8 @@ def different(store: Store, asked: Different) -> DifferentDocument:
         lambda: _edges(store, asked, window),
         lambda: coverage(store, asked.where, {"since": window["since"], "until": window["until"]}),
     )
-    if asked.chosen_from_us == 0 and asked.chosen_since is None and asked.chosen_to_us == _DURATION_MAX:
+    is_of_a_stretch = asked.chosen_since is not None or asked.chosen_until is not None
+    if asked.chosen_from_us == 0 and asked.chosen_to_us == _DURATION_MAX and not is_of_a_stretch:
         window["chosen_from_us"] = edges["slow_us"] or 0
     whole, known, counted = together(
         lambda: _whole(store, asked, window),

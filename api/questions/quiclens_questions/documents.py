@@ -365,7 +365,10 @@ class Explained(TypedDict):
     overlapping: Mapping[str, int]
     sentence: str
     episodes: Sequence[Episode]
+    episodes_all: int
+    episodes_cut: bool
     events: Sequence[Event]
+    events_all: int
     connection: SparseConnection
     coverage: ExplainedCoverage
     siblings: Siblings | None
@@ -382,10 +385,12 @@ class IntervalColumns(TypedDict):
 
 @whole
 class Series(TypedDict):
-    """One group over time: columns of one length; a quantile in us, null where too few were measured. `intervals` are
-    by quantile; null where they were not asked for, or where requests or steps are too many."""
+    """One group over time, or all `groups` together that have no series of their own, with an empty `group`: columns of
+    one length; a quantile in us, null where too few were measured. `intervals` are by quantile; null where they were
+    not asked for, where requests or steps are too many, and of groups together."""
 
     group: Mapping[str, str | None]
+    groups: int
     started_at: Sequence[datetime]
     requests: Sequence[int]
     traced: Sequence[int]
@@ -400,12 +405,14 @@ class Series(TypedDict):
 @whole
 class OverTimeDocument(TypedDict):
     """Durations of requests over time, the group with most requests first; `groups` is how many there are, of which
-    `series` has the largest."""
+    `series` has the largest, or those with the largest share of requests slower than `slow_us`, and last all others."""
 
     since: datetime
     until: datetime
     step_s: int
     by: Sequence[str]
+    drawn: Literal["largest", "slowest"]
+    slow_us: int | None
     series: Sequence[Series]
     groups: int
     coverage: Coverage
@@ -680,8 +687,10 @@ class TriageFinding(TypedDict):
 
 @whole
 class TriageDocument(TypedDict):
-    """What has become worse in a stretch of time, the most lost seconds first; `level` is the chance that is told."""
+    """What has become worse in a stretch of time, of the requests that `where` leaves, the most lost seconds first;
+    `level` is the chance that is told."""
 
+    where: Sequence[str]
     since: datetime
     until: datetime
     before_since: datetime
@@ -942,14 +951,17 @@ class SeriesTables(TypedDict):
 
 @whole
 class SeriesDocument(TracePlace, SeriesTables):
-    """What pictures of a trace are drawn from: exact, or in buckets of `bucket_us`."""
+    """What pictures of a trace are drawn from: exact, or in buckets of `bucket_us`. With `marks_cut` there are more
+    marks, later ones, than these; `losses` are all that were declared lost."""
 
     from_us: int
     to_us: int
     events: int
+    losses: int
     exact: bool
     bucket_us: int | None
     marks: MarkColumns
+    marks_cut: bool
     limits: LimitColumns
 
 

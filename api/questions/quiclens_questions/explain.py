@@ -9,7 +9,7 @@ from quiclens_schema.store import Result, Store
 from quiclens_questions.aliases import connections_called
 from quiclens_questions.documents import Explained
 from quiclens_questions.events_around import events_around
-from quiclens_questions.explained import explained, without_trace
+from quiclens_questions.explained import Episodes, explained, without_trace
 from quiclens_questions.request_id import StreamName, stream_name
 from quiclens_questions.siblings import siblings
 from quiclens_questions.statements import ask, together
@@ -116,10 +116,14 @@ def _document(store: Store, request: Row, stream: Row) -> Explained:
     return explained(request, stream, *together(*(partial(each, store, stream) for each in questions)))
 
 
-def _episodes(store: Store, stream: Row) -> list[Row]:
+def _episodes(store: Store, stream: Row) -> Episodes:
     place = {name: stream[name] for name in _PLACE}
-    rows = ask(store, "episodes", {**place, "limit": _EPISODES_AT_MOST}).dicts()
-    return [{name: value for name, value in row.items() if value is not None} for row in rows]
+    rows = ask(store, "episodes", {**place, "limit": _EPISODES_AT_MOST + 1}).dicts()
+    first = [{name: value for name, value in row.items() if value is not None} for row in rows[:_EPISODES_AT_MOST]]
+    if len(rows) <= _EPISODES_AT_MOST:
+        return Episodes(first, len(first), {})
+    counted = ask(store, "episode_facts", place).dicts()[0]
+    return Episodes(first, counted.pop("episodes"), counted)
 
 
 def _other_requests(store: Store, stream: Row) -> int:

@@ -2,11 +2,13 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from quiclens_schema.catalogue import CAUSES
 
 from quiclens_questions.documents import Episode, Event, Explained, ExplainedCoverage, Part, Siblings
+from quiclens_questions.events_around import EventsAround
 from quiclens_questions.facts import facts, in_vocabulary_order
 from quiclens_questions.failure import CannotRun
 from quiclens_questions.savings import interval_us
@@ -19,8 +21,18 @@ _NOT_SHOWN = ("header", "source_file", "version", "trace_day")
 Row = dict[str, Any]
 
 
+@dataclass(frozen=True, slots=True)
+class Episodes:
+    """The first episodes of a request; where these are not all, how many there are and what all say."""
+
+    first: list[Row]
+    all: int
+    counted: Row
+    """Of all, by names of `Facts`; empty where the first are all."""
+
+
 def explained(
-    request: Row, stream: Row, connection: Row, episodes: list[Row], others: int, events: list[Row]
+    request: Row, stream: Row, connection: Row, episodes: Episodes, others: int, around: EventsAround
 ) -> Explained:
     """The explanation of a stream; `request` is empty where no line of an access log speaks of it, `others` is how many
     more requests were under way."""
@@ -39,9 +51,12 @@ def explained(
         "bounds_us": bounds_of(stream),
         "cannot_show": in_vocabulary_order(stream["cannot_show"]),
         "overlapping": {cause: us for cause, us in sorted(stream["overlapping"].items())},
-        "sentence": sentence(facts(stream, parts, episodes, connection, others)),
-        "episodes": typed(Episode, episodes),
-        "events": typed(Event, events),
+        "sentence": sentence(facts(stream, parts, episodes.first, connection, others, episodes.counted)),
+        "episodes": typed(Episode, episodes.first),
+        "episodes_all": episodes.all,
+        "episodes_cut": episodes.all > len(episodes.first),
+        "events": typed(Event, around.events),
+        "events_all": around.all,
         "connection": _shown(connection),
         "coverage": _coverage(request, connection),
         "siblings": None,
@@ -66,7 +81,10 @@ def without_trace(request_id: str, request: Row, siblings: Siblings | None = Non
         "overlapping": {},
         "sentence": untraced(request_id, request, siblings),
         "episodes": [],
+        "episodes_all": 0,
+        "episodes_cut": False,
         "events": [],
+        "events_all": 0,
         "connection": {},
         "coverage": {
             "requests": 1 if request else 0,

@@ -80,6 +80,22 @@ def export(store: Store, wanted: ExportRequest, trace: Row, standard_output: IO[
     return answer(wanted, trace, extent["events"], written)
 
 
+def export_watched(
+    store: Store, wanted: ExportRequest, trace: Row, file: IO[bytes], holds: Callable[[int], None]
+) -> None:
+    """Write the whole trace into a file; `holds` hears how large it is now and then, and ends it with an exception."""
+    collector.find()
+    extent = ask(store, "export_extent", {**place_of(trace), "from_us": -_TIME_MAX, "to_us": _TIME_MAX}).dicts()[0]
+
+    def watched() -> Iterator[bytes]:
+        for piece in _pieces(store, wanted, trace, extent):
+            yield piece
+            holds(os.fstat(file.fileno()).st_size)
+
+    _as_it_is(watched(), file)
+    holds(os.fstat(file.fileno()).st_size)
+
+
 def answer(wanted: ExportRequest, trace: Row, events: int, written: int) -> Row:
     return {
         "connection_id": trace.get("connection_id", wanted.connection_id),

@@ -1,6 +1,7 @@
 """What a stream's row and its episodes say, gathered for the sentence. Pure."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from quiclens_schema.catalogue import CAUSES
@@ -16,13 +17,14 @@ def facts(
     episodes: Sequence[Row],
     connection: Mapping[str, Any],
     other_requests: int = 0,
+    counted: Mapping[str, Any] | None = None,
 ) -> Facts:
-    """What the sentence speaks of."""
+    """What the sentence speaks of; `counted` is what all episodes say where these are not all."""
     probes = _of(episodes, "pto")
     pauses = [episode["end_us"] - episode["start_us"] for episode in _of(episodes, "app_limited")]
     blocked = [episode for episode in _of(episodes, "cwnd_blocked") if episode.get("congestion_window")]
     longest = max(blocked, key=lambda each: each["end_us"] - each["start_us"], default=None)
-    return Facts(
+    found = Facts(
         duration_us=stream["duration_us"],
         parts=tuple((part["cause"], part["us"]) for part in parts),
         complete=stream["complete"],
@@ -50,6 +52,7 @@ def facts(
         grade=stream["grade"],
         imputed_us=stream["imputed_us"],
     )
+    return replace(found, **(counted or {}))
 
 
 def _of(episodes: Sequence[Row], kind: str) -> Sequence[Row]:

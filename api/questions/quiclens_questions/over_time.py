@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from enum import StrEnum
 from itertools import groupby
 from typing import Any
 
@@ -30,10 +31,18 @@ _STEPS = (1, 5, 10, 30, 60, 300, 600, 1800, 3600, 3 * 3600, 6 * 3600, 86_400, 7 
 Row = dict[str, Any]
 
 
+class DrawnGroups(StrEnum):
+    """Which groups have a line of their own: those with most requests, or those with the largest share of requests that
+    are slower than the p95 of all."""
+
+    LARGEST = "largest"
+    SLOWEST = "slowest"
+
+
 @dataclass(frozen=True)
 class OverTime:
-    """A stretch of time, cut into steps (0: at most 120, and few enough for a tail in each), the largest groups, and
-    whether the 95 % intervals of their quantiles are asked for."""
+    """A stretch of time, cut into steps (0: at most 120, and few enough for a tail in each), how many groups have a
+    line of their own and which, and whether the 95 % intervals of their quantiles are asked for."""
 
     since: datetime
     until: datetime
@@ -41,24 +50,32 @@ class OverTime:
     by: tuple[str, ...] = ()
     where: Where = EVERYTHING
     groups: int = 10
+    drawn: DrawnGroups = DrawnGroups.LARGEST
     has_intervals: bool = False
 
 
 def over_time(store: Store, asked: OverTime) -> OverTimeDocument:
     """For each group columns over `started_at`: requests, traced, and quantiles in us."""
     window = _window(store, asked)
-    limits = {"groups": asked.groups, "limit": GROUPS_AT_MOST * (STEPS_AT_MOST + 2)}
-    rows = ask(store, "over_time", {**window, **limits}, asked.where, asked.by).dicts()
-    grouped = {tuple(values): list(each) for values, each in groupby(rows, key=lambda row: row["by_values"])}
+    slow_us = _slow_from(store, asked, window) if asked.drawn is DrawnGroups.SLOWEST else 0
+    given = {"groups": asked.groups, "slow_us": slow_us, "limit": (GROUPS_AT_MOST + 1) * (STEPS_AT_MOST + 2)}
+    rows = ask(store, "over_time", {**window, **given}, asked.where, asked.by).dicts()
+    own = [row for row in rows if not row["is_others"]]
+    grouped = {tuple(values): list(each) for values, each in groupby(own, key=lambda row: row["by_values"])}
     drawn = [each[0]["key_id"] for each in grouped.values()]
-    told = _intervals(store, asked, window, drawn) if asked.has_intervals and _is_few(rows) else None
+    told = _intervals(store, asked, window, drawn) if asked.has_intervals and _is_few(own) else None
     found = [_series(dict(zip(asked.by, values, strict=True)), each, told) for values, each in grouped.items()]
+    found.sort(key=lambda one: -sum(one["requests"]))
+    if others := [row for row in rows if row["is_others"]]:
+        found.append({**_series({}, others, None), "groups": others[0]["all_groups"] - len(grouped)})
     return {
         "since": asked.since,
         "until": asked.until,
         "step_s": window["step_s"],
         "by": list(asked.by),
-        "series": sorted(found, key=lambda one: -sum(one["requests"])),
+        "drawn": asked.drawn.value,
+        "slow_us": slow_us or None,
+        "series": found,
         "groups": rows[0]["all_groups"] if rows else 0,
         "coverage": _coverage(rows[0] if rows else {}),
     }
@@ -85,6 +102,12 @@ def spent_over_time(store: Store, asked: OverTime) -> SpentDocument:
             "weight": round(math.fsum(row["weights"] for row in rows), 6),
         },
     }
+
+
+def _slow_from(store: Store, asked: OverTime, window: Row) -> int:
+    """From which duration on, in us, a request counts as slow; 0 where none was measured."""
+    [row] = ask(store, "slow_from", {"since": window["since"], "until": window["until"]}, asked.where).dicts()
+    return round(row["slow_us"] or 0)
 
 
 def _window(store: Store, asked: OverTime) -> Row:
@@ -124,6 +147,7 @@ def _intervals(store: Store, asked: OverTime, window: Row, drawn: Sequence[int])
 def _series(group: Row, rows: Sequence[Row], told: Mapping[Key, Sampled] | None) -> Series:
     return {
         "group": group,
+        "groups": 1,
         "started_at": [_moment(row) for row in rows],
         "requests": [row["requests"] for row in rows],
         "traced": [row["traced"] for row in rows],

@@ -19,7 +19,7 @@ from quiclens_questions.units import duration
 LINES_AT_MOST = 200
 _LETTERS_AT_MOST = 60
 _WIDTH, _RIGHT, _TOP, _LINE, _LETTER = 1000, 30, 74, 22, 6.6
-_COLOURS = ("#2e6fd8", "#e07b1a", "#2fa84f", "#c23bb1", "#d63a3a", "#1f9aa0")
+_COLOURS = ("#2e6fd8", "#e07b1a", "#2fa84f", "#c23bb1", "#1f9aa0", "#b99b1c")  # the first ones of the pages' groups
 _UNITS = {"us": "duration", "share": "share", "rtt": "round trips", "1/s": "per second", "bit/s": "bits a second"}
 
 Row = dict[str, Any]
@@ -42,17 +42,22 @@ class DrawnLine:
 
 
 def picture(answer: Report) -> str | None:
-    """None where no row has a number to draw. All lines share the unit of the first one."""
+    """SVG, black on white; a page that holds it gives `ground`, `grid`, `zero`, `tick` and text its own colours.
+
+    None where no row has a number to draw. All lines share the unit of the first one.
+    """
     report = all_printable(answer)  # XML has no control characters either
     unit, lines = _lines(report)
-    lines = [line for line in lines if line.dots][:LINES_AT_MOST]
+    drawable = [line for line in lines if line.dots]
+    lines = drawable[:LINES_AT_MOST]
     if not lines:
         return None
+    of_all = f"; the first {len(lines)} of {len(drawable):,} lines" if len(drawable) > len(lines) else ""
     left = 24 + _LETTER * min(_LETTERS_AT_MOST, max(len(line.label) for line in lines))
     axis = _Axis.over([dot for line in lines for dot in line.dots], unit, left)
     height = _TOP + _LINE * len(lines) + 16
     series = list(dict.fromkeys(dot.series for line in lines for dot in line.dots))
-    shapes = [*_head(report, unit, series), *axis.grid(height)]
+    shapes = [*_head(report, unit, series, of_all), *axis.grid(height)]
     for number, line in enumerate(lines):
         y = _TOP + _LINE * number + _LINE / 2
         shapes.append(
@@ -63,7 +68,7 @@ def picture(answer: Report) -> str | None:
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" '
         'font-family="sans-serif" font-size="12">'
-        f'<rect width="{_WIDTH}" height="{height}" fill="#fff"/>{"".join(shapes)}</svg>\n'
+        f'<rect class="ground" width="{_WIDTH}" height="{height}" fill="#fff"/>{"".join(shapes)}</svg>\n'
     )
 
 
@@ -132,10 +137,12 @@ class _Axis:
     def grid(self, height: int) -> list[str]:
         shapes = []
         for tick in self._ticks():
-            x, colour = self.x(tick), "#999" if tick == 0 else "#e4e4e4"
-            shapes.append(f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{_TOP - 4}" y2="{height - 14}" stroke="{colour}"/>')
+            x, name, colour = self.x(tick), *(("zero", "#999") if tick == 0 else ("grid", "#e4e4e4"))
+            ends = f'x1="{x:.1f}" x2="{x:.1f}" y1="{_TOP - 4}" y2="{height - 14}"'
+            shapes.append(f'<line class="{name}" {ends} stroke="{colour}"/>')
             shapes.append(
-                f'<text x="{x:.1f}" y="{_TOP - 10}" text-anchor="middle" fill="#666">{self._says(tick)}</text>'
+                f'<text class="tick" x="{x:.1f}" y="{_TOP - 10}" text-anchor="middle" fill="#666">'
+                f"{self._says(tick)}</text>"
             )
         return shapes
 
@@ -163,9 +170,9 @@ def _short(label: str) -> str:
     return label if len(label) <= _LETTERS_AT_MOST else label[: _LETTERS_AT_MOST - 1] + "…"
 
 
-def _head(report: Report, unit: str, series: Sequence[str]) -> list[str]:
+def _head(report: Report, unit: str, series: Sequence[str], of_all: str) -> list[str]:
     what = "difference" if series == ["difference"] else _UNITS.get(unit, unit or "numbers")
-    words = f"{report.name}: {what}, with 95 % intervals ({report.samples:,} samples)"
+    words = f"{report.name}: {what}, with 95 % intervals ({report.samples:,} samples){of_all}"
     shapes = [f'<text x="16" y="24" font-size="15" font-weight="bold">{escape(words)}</text>']
     if len(series) > 1:
         for number, name in enumerate(series):

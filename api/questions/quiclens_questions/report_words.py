@@ -133,6 +133,13 @@ def words_of(report: Report) -> ReportWords:
     return words if isinstance(words, ReportWords) else words(report)
 
 
+def _nothing(report: Report, words: ReportWords) -> str:
+    """Why there is no row: what was asked leaves nothing, or nothing of this kind was logged at all."""
+    if report.coverage.get("requests") == 0:
+        return "No requests match."
+    return f"Of what the conditions leave: {words.nothing}" if report.params.get("where") else words.nothing
+
+
 def document_in_words(report: Report) -> NamedReportDocument:
     """The document of a report, and how to show it."""
     words = words_of(report)
@@ -143,7 +150,7 @@ def document_in_words(report: Report) -> NamedReportDocument:
         **report.document(),
         "title": words.title,
         "notes": words.notes,
-        "nothing": "" if report.rows else words.nothing,
+        "nothing": "" if report.rows else _nothing(report, words),
         "words": told,
     }
 

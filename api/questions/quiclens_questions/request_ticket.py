@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from urllib.parse import quote
 
-from quiclens_schema.plain_text import markdown_text, printable
+from quiclens_schema.plain_text import markdown_link, markdown_text
 
 from quiclens_questions.advice import ADVICE, worth_advice
 from quiclens_questions.causes import look
@@ -25,11 +25,11 @@ def request_ticket(found: Explanation, address: str = "") -> Iterator[str]:
             of_all = share(part["us"], document["duration_us"] or 0)
             yield f"| {look(part['cause']).name} | {milliseconds(part['us'])} | {of_all} |"
     yield ""
-    yield f"- request: {_link(name, f'{address}/requests/{quote(name)}' if address else '')}"
+    yield f"- request: {markdown_link(name, f'{address}/requests/{quote(name)}' if address else '')}"
     for label, told in (("external id", "external_id"), ("connection", "connection_id")):
         if value := found.told(told):
             page = f"{address}/connections/{quote(str(value), safe='')}" if address and label == "connection" else ""
-            yield f"- {label}: {_link(str(value), page)}"
+            yield f"- {label}: {markdown_link(str(value), page)}"
     if started := found.told("started_at"):
         yield f"- began: {rfc3339(started)}"
     if found.about:
@@ -38,7 +38,3 @@ def request_ticket(found: Explanation, address: str = "") -> Iterator[str]:
         yield f"- its log is {markdown_text(document['grade'])}"
     for cause in worth_advice(document["parts"]):
         yield f"- what usually helps against {look(cause).name}: {ADVICE[cause]}"
-
-
-def _link(name: str, page: str) -> str:
-    return f"[{markdown_text(name)}]({page})" if page else f"`{printable(name).replace('`', '')}`"

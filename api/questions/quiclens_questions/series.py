@@ -2,10 +2,10 @@
 
 Up to 50,000 events in view every one of them is given. Beyond that packets, metrics and frames are summed up in buckets
 of equal length, with the least, greatest and last value of each, and of limits the highest; losses, changes of state
-and of path, probes and episodes are given one by one at any length.
+and of path, probes and episodes are given one by one at any length, of marks the first 20,000 (`marks_cut`).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar, cast
 
 from quiclens_schema.store import Result, Store
@@ -67,18 +67,21 @@ def series(store: Store, trace: Row, view: View) -> SeriesDocument:
     stretch = {**place, "from_us": view.from_us, "to_us": view.to_us, **found}
     is_exact = extent["events"] <= EXACT_AT_MOST
     bucket_us = None if is_exact else max(1, -(-(view.to_us - view.from_us + 1) // view.buckets))
+    marks, marks_cut = _first(
+        ask(store, "series_marks", {**stretch, "marks": list(MARKS), "limit": MARKS_AT_MOST + 1}), MARKS_AT_MOST
+    )
     drawn = _exact(store, stretch) if bucket_us is None else _in_buckets(store, stretch, bucket_us)
     return {
         **place,
         "from_us": view.from_us,
         "to_us": view.to_us,
         "events": extent["events"],
+        "losses": extent["losses"],
         "exact": is_exact,
         "bucket_us": bucket_us,
         **drawn,
-        "marks": _columns(
-            MarkColumns, ask(store, "series_marks", {**stretch, "marks": list(MARKS), "limit": MARKS_AT_MOST})
-        ),
+        "marks": _columns(MarkColumns, marks),
+        "marks_cut": marks_cut,
         "limits": _columns(
             LimitColumns, ask(store, "series_limits", {**stretch, "bucket_us": bucket_us or 0, "limit": LIMITS_AT_MOST})
         ),
@@ -101,6 +104,11 @@ def _in_buckets(store: Store, stretch: Row, bucket_us: int) -> SeriesTables:
         "metrics": _columns(MetricColumns, ask(store, "series_metric_buckets", bounded)),
         "frames": _columns(FrameColumns, ask(store, "series_frame_buckets", {**bounded, "limit": FRAME_CELLS_AT_MOST})),
     }
+
+
+def _first(found: Result, most: int) -> tuple[Result, bool]:
+    """The first rows of an answer, and whether there are more."""
+    return replace(found, rows=found.rows[:most]), len(found.rows) > most
 
 
 def _columns(kind: type[T], found: Result) -> T:

@@ -78,11 +78,12 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Triage:
-    """The stretch that is asked about, and which requests."""
+    """The stretch that is asked about, and which requests: `texts` are the conditions as they were written."""
 
     since: datetime
     until: datetime
     where: Where = EVERYTHING
+    texts: tuple[str, ...] = ()
 
     @property
     def edges(self) -> list[datetime]:
@@ -138,7 +139,8 @@ def triage(store: Store, asked: Triage) -> TriageDocument:
         lambda: coverage(store, asked.where, _window(asked.since, asked.until)),
     )
     # Nothing can be seen to begin after the newest request.
-    asked = replace(asked, until=min(asked.until, (usual.newest or asked.until) + timedelta(microseconds=1)))
+    if usual.newest is not None and usual.newest >= asked.since:
+        asked = replace(asked, until=min(asked.until, usual.newest + timedelta(microseconds=1)))
     found: list[TriageFinding] = []
     suspects: list[tuple[Suspect, datetime]] = []
     tested = 0
@@ -153,6 +155,7 @@ def triage(store: Store, asked: Triage) -> TriageDocument:
                 suspects.append((suspect, told["since"]))
             tested += looking.tested
     return {
+        "where": list(asked.texts),
         "since": asked.since,
         "until": asked.until,
         "before_since": asked.since - BEFORE,
@@ -260,7 +263,12 @@ class _Looking:
             **self._known.parameters,
             **parameters,
         }
-        written = {"requests": sql(self._measures.requests), **self._measures.marks, **marks}
+        written = {
+            "requests": sql(self._measures.requests),
+            "asked conditions": asked.where.sql(),
+            **self._measures.marks,
+            **marks,
+        }
         return ask_written(self._store, name, asked.where, written, given, "".join(self._known.texts)).dicts()
 
     def _design_effects(self) -> dict[str, float]:
@@ -362,7 +370,7 @@ class _Looking:
             "traced_after": sum(row["traced_after"] for row in paths),
             "examples": typed(TriageExample, examples),
         }
-        return {**told, "sentence": sentence(told, self._question.until)}
+        return {**told, "sentence": sentence(told, self._question.until, self._question.texts)}
 
 
 def _grouping(members: Sequence[str]) -> int:

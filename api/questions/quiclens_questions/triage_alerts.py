@@ -32,9 +32,10 @@ def alerts(document: TriageDocument, address: str) -> list[Alert]:
 
 
 def _alert(finding: TriageFinding, document: TriageDocument, address: str) -> Alert:
+    asked = {"where": " ".join(document["where"])} if document["where"] else {}
     conditions = {each["attribute"]: str(each["value"]) for each in finding["conditions"]}
     return {
-        "labels": {"alertname": ALERT_NAME, "measure": finding["measure"], **conditions},
+        "labels": {"alertname": ALERT_NAME, "measure": finding["measure"], **asked, **conditions},
         "annotations": {"summary": who(finding["conditions"]), "description": finding["sentence"]},
         "startsAt": whole_seconds(finding["since"]),
         "generatorURL": requests_link(finding, document, address) if address else "",

@@ -1,10 +1,10 @@
 """A finding of `triage` in words: one sentence for whoever is woken, and a ticket in Markdown. Pure."""
 
 from collections.abc import Iterator, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from urllib.parse import quote, urlencode
 
-from quiclens_schema.plain_text import markdown_text
+from quiclens_schema.plain_text import markdown_link, markdown_text
 
 from quiclens_questions.causes import LOOKS
 from quiclens_questions.documents import ConditionDocument, TriageDocument, TriageFinding
@@ -33,14 +33,20 @@ def clock(at: datetime, day: datetime) -> str:
     return f"{at:%H:%M}" if at.date() == day.date() else f"{at:%Y-%m-%d %H:%M}"
 
 
-def sentence(finding: TriageFinding, day: datetime) -> str:
-    """Who, since when, how bad, how many, and what of."""
+def sentence(finding: TriageFinding, day: datetime, where: Sequence[str] = ()) -> str:
+    """Who, since when, how bad, how many, and what of; `where`: the requests that were asked about."""
     since, low, high = (clock(at, day) for at in (finding["since"], finding["since_low"], finding["since_high"]))
+    asked = f"of {' '.join(where)}, " if where else ""
     text = (
-        f"{who(finding['conditions'])}: since {since} UTC ({low} to {high}) {share(finding['share_after'], 1)} "
-        f"{_MEASURES[finding['measure']]}, before {share(finding['share_before'], 1)}."
+        f"{asked}{who(finding['conditions'])}: since {since} UTC ({low} to {high}) {_part(finding['share_after'])} "
+        f"{_MEASURES[finding['measure']]}, before {_part(finding['share_before'])}."
     )
     return f"{text} {how_many(finding)} {what_of(finding)}".strip()
+
+
+def _part(of_one: float) -> str:
+    """A share; a small one with two digits: one in a thousand and one in a hundred are not the same."""
+    return f"{100 * of_one:.2g} %" if 0 < of_one < 0.01 else share(of_one, 1)
 
 
 def how_many(finding: TriageFinding) -> str:
@@ -66,15 +72,18 @@ def what_of(finding: TriageFinding) -> str:
     return " ".join(said)
 
 
-def filters(finding: TriageFinding) -> list[str]:
-    """The description as `--where` takes it."""
-    return [f"{each['attribute']}{each['operator']}{each['value']}" for each in finding["conditions"]]
+def filters(finding: TriageFinding, document: TriageDocument) -> list[str]:
+    """What was asked about, and the description, as `--where` takes them."""
+    described = (f"{each['attribute']}{each['operator']}{each['value']}" for each in finding["conditions"])
+    return [*document["where"], *described]
 
 
 def requests_link(finding: TriageFinding, document: TriageDocument, address: str) -> str:
     """The page of a finding's requests."""
-    where = [("where", text) for text in filters(finding)]
-    stretch = [("since", whole_seconds(finding["since"])), ("until", whole_seconds(document["until"]))]
+    where = [("where", text) for text in filters(finding, document)]
+    # The newest request is among them: it may have come within the last second.
+    until = whole_seconds(document["until"] + timedelta(seconds=1))
+    stretch = [("since", whole_seconds(finding["since"])), ("until", until)]
     return f"{address}/requests?{urlencode([*stretch, *where])}"
 
 
@@ -89,8 +98,8 @@ def ticket(document: TriageDocument, address: str = "") -> Iterator[str]:
         if address:
             yield f"\n- [the requests]({requests_link(finding, document, address)})"
         for each in finding["examples"]:
-            name = markdown_text(each["request_id"])
-            link = f"[{name}]({address}/requests/{quote(each['request_id'])})" if address else f"`{each['request_id']}`"
+            name = each["request_id"]
+            link = markdown_link(name, f"{address}/requests/{quote(name)}" if address else "")
             yield f"- {link}: {duration(each['duration_us'])}"
     coverage = document["coverage"]
     of_chance = f"chance is {document['level']:.1g} at most"

@@ -25,7 +25,7 @@ from quiclens_questions.moment import bound, moment
 
 _NAME, _OPERATOR = r"[^\s=!<>~]+", r"!=|!~|>=|<=|=|~|>|<"
 _FORM = re.compile(rf"\s*({_NAME})\s*({_OPERATOR})(.*)", re.DOTALL)
-_OR = re.compile(rf" OR (?=({_NAME})\s*(?:{_OPERATOR}))")
+_OR = re.compile(rf"\s+OR\s+(?=[A-Za-z_][A-Za-z0-9_]*\s*(?:{_OPERATOR}))")
 _WRAPPED = re.compile(r"(LowCardinality|Nullable)\((.*)\)")
 _UNSIGNED = re.compile(r"UInt(8|16|32|64)")
 _WITH_UNIT = re.compile(r" *([0-9]{1,20}(?:\.[0-9]{1,9})?) *([A-Za-zµ]{1,3}) *")
@@ -145,9 +145,8 @@ def _any_of(text: str, now: datetime, known: Mapping[str, Column]) -> Condition 
     """One comparison, or several with OR between them: where a column's name and a sign follow it, as no value has."""
     parts, begins = [], 0
     for found in _OR.finditer(text):
-        if found[1] in known:
-            parts.append(text[begins : found.start()])
-            begins = found.end()
+        parts.append(text[begins : found.start()])
+        begins = found.end()
     last = _condition(text[begins:], now, known)
     return AnyOf((*(_condition(part, now, known) for part in parts), last)) if parts else last
 
@@ -157,7 +156,7 @@ def _condition(text: str, now: datetime, known: Mapping[str, Column]) -> Conditi
     if match is None:
         forms = "write a column, one of = != >= <= > < ~ !~, and a value, as in duration_us>=1s or path~/api/*"
         raise usage(f"--where {text!r} is no comparison", forms)
-    column, operator, value = _column(match[1], known, "--where"), match[2], match[3]
+    column, operator, value = _column(match[1], known, "--where"), match[2], match[3].strip(" ")
     if value == "" and is_nullable(column) and operator in ("=", "!="):
         return Condition(column, operator, None)
     if operator in ("~", "!~"):

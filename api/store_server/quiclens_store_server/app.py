@@ -47,6 +47,7 @@ def create_app(
         owners_queries=ConcurrencyLimit(
             "owner's queries", limits.queries_at_once, limits.wait_seconds, front.waiting, front.running
         ),
+        judging=ConcurrencyLimit("judging", limits.judged_at_once, limits.wait_seconds, front.waiting, front.running),
         whole=ConcurrencyLimit(
             "whole answers", limits.whole_at_once, limits.wait_seconds, front.waiting, front.running
         ),
@@ -73,7 +74,7 @@ def create_app(
             yield
         finally:
             await asyncio.to_thread(holder.close)
-            for each in (parts.queries, parts.owners_queries, parts.whole, inserts):
+            for each in (parts.queries, parts.owners_queries, parts.judging, parts.whole, inserts):
                 each.close()
             for part in (web.state.questions, web.state.uploads, health):
                 part.close()

@@ -1,6 +1,7 @@
 """Reading a request's body: bounded, given up when the client stalls, decompressed in a thread."""
 
 import asyncio
+import codecs
 from collections.abc import AsyncGenerator, Callable
 from io import BytesIO
 
@@ -65,7 +66,7 @@ async def form(request: Request, limits: StatementLimits, lease: MemoryLease) ->
     if request.headers.get("content-encoding", "identity") != "identity":
         raise Fault(36, "BAD_ARGUMENTS", "A form's parameters may not be compressed")
     if not foreign.is_of_known_charset(request.headers["content-type"]):
-        raise Fault(36, "BAD_ARGUMENTS", "A form's parameters are in UTF-8")
+        raise _other_charset()
     try:
         parser = MultiPartParser(
             request.headers,
@@ -84,12 +85,20 @@ async def form(request: Request, limits: StatementLimits, lease: MemoryLease) ->
     return [(name, value) for name, value in found.multi_items() if not isinstance(value, UploadFile)]
 
 
+def _other_charset() -> Fault:
+    return Fault(36, "BAD_ARGUMENTS", "A form's parameters are in UTF-8")
+
+
 async def _counted(stream: AsyncGenerator[bytes, None], lease: MemoryLease) -> AsyncGenerator[bytes, None]:
-    size = 0
+    size, text = 0, codecs.getincrementaldecoder("utf-8")()
     async for chunk in stream:
         size += len(chunk)
         if size > _FORM_BYTES:
             raise too_large(_FORM_BYTES)
+        try:
+            text.decode(chunk)
+        except UnicodeDecodeError:  # the parser would read it as Latin-1
+            raise _other_charset() from None
         lease.grow(len(chunk))
         yield chunk
 

@@ -26,7 +26,7 @@ FRAME_BYTES_AT_MOST = 16 << 20
 """Of the data in one of ClickHouse's frames: its programs fill them with 1 MiB, clickhouse-go with 10 MiB at most."""
 _STEP = 4 << 20  # bytes taken out of a decompressor at a time
 _FED_FIRST, _FED_AT_MOST = 64, 256 << 10  # bytes given to a decompressor at a time, twice as many each time
-_WINDOW_LOG_MAX = 27  # 128 MiB, what the zstd tool takes without being told
+_WINDOW_LOG_MAX = 23  # 8 MiB, the most that a body of HTTP may need (RFC 9659, 3)
 _FRAME_HEADER = struct.Struct("<BII")  # method, size with this header, size decompressed
 _CHECKSUM_BYTES = 16
 _LZ4, _ZSTD, _NONE = 0x82, 0x90, 0x02

@@ -31,6 +31,7 @@ T = TypeVar("T")
 _TEXT_COPIES, _MORE_OF_WIDE_TEXT = 4, 3
 _TREE_BYTES_PER_BYTE = 600  # of the tree by which a statement is judged, for each byte of its text, measured
 _LARGEST_TREE_BYTES = 64 << 20  # since the engine takes 50,000 nodes
+_SMALL_TREE_BYTES = 1 << 20  # up to which judging waits for nobody
 _AT_ONCE_BYTES = 1 << 20  # an answer up to this size is sent whole, with its length
 _TRIES = 3  # of a statement that finds rows in every other moment; what it says in the last one is told
 _TOO_MANY_ROWS = 396  # TOO_MANY_ROWS_OR_BYTES
@@ -51,6 +52,7 @@ class Parts:
     running: RunningRequests
     queries: ConcurrencyLimit
     owners_queries: ConcurrencyLimit  # those of the store's own user, who waits for nobody else
+    judging: ConcurrencyLimit  # of large statements
     whole: ConcurrencyLimit  # of queries whose answers are written once all rows are known
     budget: MemoryBudget
     metrics: StoreMetrics
@@ -147,10 +149,7 @@ class Interface:
                 handle = held.enter_context(parts.engine.handle(asked.database, settings, run.tag))
                 return handle, parts.judge.verdict(handle, text, asked.default_format)
 
-            # Judging waits for nobody, so that a query can be killed while all the others that may run do.
-            with parts.budget.lease() as tree:
-                tree.grow(min(len(sql) * _TREE_BYTES_PER_BYTE, _LARGEST_TREE_BYTES))
-                handle, verdict = await asyncio.to_thread(judged)
+            handle, verdict = await self._judged(len(sql), judged, is_ours)
             self._metrics.queries.inc()
             if verdict.kills:
                 await sender.whole((await parts.running.kill(verdict.kills, run.role)).encode())
@@ -178,6 +177,18 @@ class Interface:
                 except ReceiverGone:
                     self._metrics.cancelled.inc()
                     raise
+
+    async def _judged(self, size: int, judged: Callable[[], T], is_ours: bool) -> T:
+        """Judge a statement of so many bytes. Of large ones some at a time, so that they do not have the whole budget;
+        small ones wait for nobody, so that a query can be killed while all the others that may run do."""
+        parts, held = self._parts, min(size * _TREE_BYTES_PER_BYTE, _LARGEST_TREE_BYTES)
+        async with AsyncExitStack() as places:
+            waits = held > _SMALL_TREE_BYTES and not is_ours
+            if waits:
+                await places.enter_async_context(parts.judging.one())
+            with parts.budget.lease() as tree:
+                tree.grow(held)
+                return await (parts.judging.run(judged) if waits else asyncio.to_thread(judged))
 
     async def _until_rows_stand(self, answer: Callable[[], Awaitable[None]]) -> None:
         """Answer, and once more where a statement had no row, and had some when it was asked for its names alone."""

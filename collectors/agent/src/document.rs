@@ -10,7 +10,7 @@ use crate::file::{Breathe, Files, Reading};
 use crate::records::count_unread;
 use quiclens_core::crossed::Bound;
 use quiclens_core::header::Header;
-use quiclens_core::limits::{HEADER_AHEAD, HEADERS_AHEAD};
+use quiclens_core::limits::{DOCUMENT_HEADERS, HEADER_AHEAD, HEADERS_AHEAD};
 use quiclens_core::reader::brackets::{Brackets, Unbalanced};
 use quiclens_core::reader::document::{Document, RefusedElement, Step};
 use quiclens_core::reader::records::RECORD_LIMIT;
@@ -56,6 +56,24 @@ struct DocumentTrace<'c> {
     has_unread: bool,
 }
 
+/// Bytes of the documents' own headers that were read once more for each of their traces.
+#[derive(Default)]
+struct HeaderCopies {
+    bytes: u64,
+}
+
+impl HeaderCopies {
+    /// Takes so many bytes more, where a file of which `read` bytes were read may have them.
+    fn take(&mut self, length: usize, read: u64) -> bool {
+        let bytes = self.bytes + length as u64;
+        let is_free = bytes <= DOCUMENT_HEADERS + read;
+        if is_free {
+            self.bytes = bytes;
+        }
+        is_free
+    }
+}
+
 impl<'c> Files<'c, '_> {
     /// Reads the documents of a file, one after the other.
     pub fn documents(&mut self, file: &Arc<File>, name: &str, mut reading: Reading) -> Result<(), Error> {
@@ -63,6 +81,7 @@ impl<'c> Files<'c, '_> {
         let mut gathered: Option<Gathered> = None;
         let mut reader: Option<DocumentTrace<'c>> = None;
         let mut earlier = Earlier::default();
+        let mut copies = HeaderCopies::default();
         // Bytes that were lost before a trace's events may have been some of them.
         let mut is_harmed = false;
         loop {
@@ -75,21 +94,28 @@ impl<'c> Files<'c, '_> {
                     if gathered.is_none() && is_late(&document) {
                         gathered = Some(gather(file, self.breathe));
                     }
-                    let mut begun = self.begin_trace(name, &document, gathered.as_ref(), reading.window.offset());
+                    let offset = reading.window.offset();
+                    let found = gathered.as_ref().and_then(|gathered| gathered.get(&offset));
+                    let length = found.map_or(document.file.len(), |found| found.file.len());
+                    if !copies.take(length, offset) {
+                        self.reject(name, &Reject { reason: Some(Skip::TooLong), offset, ..Reject::default() });
+                        continue;
+                    }
+                    let mut begun = self.begin_trace(name, &document, found, offset);
                     begun.is_whole = !std::mem::take(&mut is_harmed);
                     begun.trace.comes_after(std::mem::take(&mut earlier));
                     reader = Some(begun);
                 }
-                Step::Element => {
-                    if let Some(reader) = &mut reader {
-                        self.element(reader, &mut document, &mut reading)?;
-                    }
-                }
+                Step::Element => match &mut reader {
+                    Some(reader) => self.element(reader, &mut document, &mut reading)?,
+                    None => self.pass_over(name, &mut document, &mut reading)?,
+                },
                 Step::TraceEnd { is_closed } => {
                     if let Some(reader) = reader.take() {
                         let is_unharmed = reading.fault.is_none();
                         let is_whole = is_closed && is_unharmed;
-                        earlier = self.end_trace(reader, &document, is_whole, reading.window.offset(), name)?;
+                        earlier =
+                            self.end_trace(reader, &document, is_whole, reading.window.offset(), name, &mut copies)?;
                     }
                     self.grown()?;
                 }
@@ -116,13 +142,13 @@ impl<'c> Files<'c, '_> {
         &mut self,
         name: &str,
         document: &Document,
-        gathered: Option<&Gathered>,
+        gathered: Option<&GatheredHeader>,
         offset: u64,
     ) -> DocumentTrace<'c> {
         let before = (document.file.len(), document.trace.len());
-        let found = gathered.and_then(|gathered| gathered.get(&offset)).map(GatheredHeader::header);
-        let is_gathered = found.is_some();
-        let header = found.unwrap_or_else(|| Header::contained(&document.file, &document.trace, before));
+        let is_gathered = gathered.is_some();
+        let header =
+            gathered.map_or_else(|| Header::contained(&document.file, &document.trace, before), GatheredHeader::header);
         let has_unread = count_unread(&mut self.tables, name, &header, offset);
         let trace = TraceReader::new(self.catalogue, header, name);
         DocumentTrace { trace, is_whole: true, before, is_gathered, has_unread }
@@ -159,6 +185,19 @@ impl<'c> Files<'c, '_> {
         self.grown()
     }
 
+    /// The window stands on an element of a trace whose document's header is not read once more.
+    fn pass_over(&mut self, name: &str, document: &mut Document, reading: &mut Reading) -> Result<(), Error> {
+        match document.refuse(&mut reading.window, Skip::TooLong) {
+            RefusedElement::NeedMore => {
+                (self.breathe)()?;
+                reading.fill_twice();
+            }
+            RefusedElement::Reject(reject) => self.reject(name, &reject),
+            RefusedElement::Damaged => {}
+        }
+        self.grown()
+    }
+
     /// Counts a part of a trace that is not an event.
     fn lose(&mut self, reader: &mut DocumentTrace<'_>, reject: Reject) {
         // An empty record says nothing, so nothing of it is missing.
@@ -173,20 +212,23 @@ impl<'c> Files<'c, '_> {
         is_closed: bool,
         offset: u64,
         name: &str,
+        copies: &mut HeaderCopies,
     ) -> Result<Earlier, Error> {
         let late = document.trace.get(reader.before.1..).unwrap_or(&[]);
         if !late.is_empty() && !reader.is_gathered {
-            let header = Header::contained(&document.file, &document.trace, reader.before);
-            if !reader.has_unread {
-                count_unread(&mut self.tables, name, &header, offset);
-            }
             let is_decisive = DECISIVE.iter().any(|key| memchr::memmem::find(late, key).is_some());
-            if !reader.trace.amend(header) && is_decisive {
+            let lost = if copies.take(document.file.len(), offset) {
+                let header = Header::contained(&document.file, &document.trace, reader.before);
+                if !reader.has_unread {
+                    count_unread(&mut self.tables, name, &header, offset);
+                }
+                (!reader.trace.amend(header) && is_decisive).then_some(Skip::NoHeader)
+            } else {
+                Some(Skip::TooLong)
+            };
+            if lost.is_some() {
                 let bytes = late[..late.len().min(REJECT_BYTES)].to_vec();
-                self.lose(
-                    &mut reader,
-                    Reject { reason: Some(Skip::NoHeader), offset, length: late.len() as u64, bytes },
-                );
+                self.lose(&mut reader, Reject { reason: lost, offset, length: late.len() as u64, bytes });
             }
         }
         if reader.trace.is_empty() {

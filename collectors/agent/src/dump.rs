@@ -4,7 +4,7 @@ use crate::DumpRoom;
 use crate::error::Error;
 use crate::file::Files;
 use crate::output::{printable, written};
-use crate::paths::find;
+use crate::paths::{FolderLinks, find};
 use quiclens_core::catalogue::Catalogue;
 use quiclens_core::record::columns::{SummaryTable, connections, rejects, streams};
 use quiclens_core::record::rows::Row;
@@ -17,7 +17,7 @@ use std::path::PathBuf;
 /// Prints what `room` makes of the files.
 pub fn run(paths: &[PathBuf], room: DumpRoom) -> Result<(), Error> {
     let catalogue = Catalogue::load().map_err(Error::internal)?;
-    let search = find(paths);
+    let search = find(paths, FolderLinks::Followed);
     let refused = search.refused.into_iter().map(|(path, reason)| (path, Some(reason)));
     for (path, refused) in search.files.into_iter().map(|path| (path, None)).chain(refused) {
         let mut lines = Vec::new();

@@ -5,7 +5,7 @@
 use crate::error::{Error, FailureKind};
 use crate::file::Files;
 use crate::output::written;
-use crate::paths::find;
+use crate::paths::{FolderLinks, find};
 use crate::requests::LineReader;
 use quiclens_core::catalogue::Catalogue;
 use quiclens_core::client::Edge;
@@ -25,11 +25,12 @@ const PROGRESS: Duration = Duration::from_millis(200);
 
 /// Reads everything under `paths` and the access logs, and writes batches to `sink`. With a secret file, clients get
 /// keys that join the access-log lines and the traces of one client; nothing else is looked up. Redaction is on only
-/// with `is_redacting`, or where the format of the access logs asks for it.
+/// with `is_redacting`, or where the format of the access logs asks for it. `host` is where the access logs were written.
 pub fn run(
     paths: &[PathBuf],
     requests: &[PathBuf],
     format: Option<&Path>,
+    host: &str,
     client_secret: Option<&Path>,
     is_redacting: bool,
     sink: &str,
@@ -39,10 +40,10 @@ pub fn run(
     }
     let needs_one = is_redacting || client_secret.is_some();
     let deployment = needs_one.then(|| deployment(client_secret, is_redacting)).transpose()?;
-    let reader = line_reader(format, is_redacting, deployment.clone())?;
+    let reader = line_reader(format, is_redacting, deployment.clone(), host)?;
     let started = Instant::now();
     let catalogue = Catalogue::load().map_err(Error::internal)?;
-    let search = find(paths);
+    let search = find(paths, FolderLinks::Followed);
     let total: u64 =
         search.files.iter().chain(requests).filter_map(|path| path.metadata().ok()).map(|data| data.len()).sum();
     let mut out = io::BufWriter::with_capacity(1 << 20, io::stdout().lock());
@@ -114,23 +115,24 @@ fn line_reader(
     path: Option<&Path>,
     is_redacting: bool,
     deployment: Option<Arc<Deployment>>,
+    host: &str,
 ) -> Result<LineReader, Error> {
     let Some(path) = path else {
         let json = AccessFormatConfig { preset: Some(Preset::Json), ..AccessFormatConfig::default() };
-        return LineReader::new(&json, is_redacting, deployment);
+        return LineReader::new(&json, is_redacting, deployment, host);
     };
     let said = |error: &dyn std::fmt::Display| {
         Error::new(FailureKind::Configuration, path.display(), error.to_string().trim())
     };
     let text = std::fs::read_to_string(path).map_err(|error| said(&error))?;
     let config: AccessFormatConfig = toml::from_str(&text).map_err(|error| said(&error))?;
-    LineReader::new(&config, is_redacting, deployment).map_err(|error| said(&error))
+    LineReader::new(&config, is_redacting, deployment, host).map_err(|error| said(&error))
 }
 
 /// Parses, folds and encodes, and says how fast; batches are dropped.
 pub fn bench(paths: &[PathBuf]) -> Result<(), Error> {
     let catalogue = Catalogue::load().map_err(Error::internal)?;
-    let search = find(paths);
+    let search = find(paths, FolderLinks::Followed);
     let mut encoded = 0u64;
     let mut arrow = Vec::new();
     let started = Instant::now();

@@ -44,6 +44,9 @@ enum Command {
         /// Format of the access logs, TOML: the keys of `[access_log.format]`, see collectors/edge/README.md
         #[arg(long)]
         requests_format: Option<PathBuf>,
+        /// Host that wrote the access logs: with the `name` of a collector, its lines are the same rows as here
+        #[arg(long, default_value = "")]
+        requests_host: String,
         /// A file with a secret of 16 bytes or more: a keyed hash of the client address and port joins lines and traces
         #[arg(long)]
         client_secret_file: Option<PathBuf>,
@@ -100,8 +103,16 @@ enum DumpRoom {
 
 fn main() -> ExitCode {
     let result = match Options::parse().command {
-        Command::Load { paths, requests, requests_format, client_secret_file, redact, sink } => {
-            load::run(&paths, &requests, requests_format.as_deref(), client_secret_file.as_deref(), redact, &sink)
+        Command::Load { paths, requests, requests_format, requests_host, client_secret_file, redact, sink } => {
+            load::run(
+                &paths,
+                &requests,
+                requests_format.as_deref(),
+                &requests_host,
+                client_secret_file.as_deref(),
+                redact,
+                &sink,
+            )
         }
         Command::Dump { paths, room } => dump::run(&paths, room),
         Command::Export => export::run(),

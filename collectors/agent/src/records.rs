@@ -205,6 +205,16 @@ impl<'c> Records<'c> {
         self.trace.as_ref().map_or(0, TraceReader::open_connections)
     }
 
+    /// Nothing was made of any record: see [`TraceReader::is_undecided`].
+    pub fn is_undecided(&self) -> bool {
+        self.trace.as_ref().is_some_and(TraceReader::is_undecided)
+    }
+
+    /// See [`TraceReader::has_made_room`].
+    pub fn has_made_room(&self) -> bool {
+        self.trace.as_ref().is_some_and(TraceReader::has_made_room)
+    }
+
     /// See [`TraceReader::memory`].
     pub fn memory(&self) -> TraceMemory {
         self.trace.as_ref().map_or_else(TraceMemory::default, TraceReader::memory)

@@ -15,26 +15,37 @@ use quiclens_edge::deployment::Deployment;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::sync::Arc;
-use xxhash_rust::xxh3::xxh3_64;
+use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 /// One log's lines to rows: its format, and who looks its clients up.
 pub struct LineReader {
     format: Format,
     deployment: Option<Arc<Deployment>>,
+    host: String,
 }
 
 impl LineReader {
-    /// The error says what in the format cannot be used. `is_redacting` holds where the format does not say.
+    /// The error says what in the format cannot be used. `is_redacting` holds where the format does not say. `host` is
+    /// where the logs are written, empty where nobody says.
     pub fn new(
         format: &AccessFormatConfig,
         is_redacting: bool,
         deployment: Option<Arc<Deployment>>,
+        host: &str,
     ) -> Result<Self, Error> {
         let redact = format.redact.or(Some(is_redacting));
         Ok(Self {
             format: Format::compile(&AccessFormatConfig { redact, ..format.clone() }).map_err(Error::configuration)?,
             deployment,
+            host: host.to_owned(),
         })
+    }
+
+    /// What names a log with this first line. Logs of two hosts often begin with one line: a health check of one balancer
+    /// in one second.
+    fn log_id(&self, line: &[u8]) -> String {
+        let seed = if self.host.is_empty() { 0 } else { xxh3_64(self.host.as_bytes()) };
+        format!("{:016x}", xxh3_64_with_seed(line, seed))
     }
 
     fn read(&self, line: &[u8]) -> Result<Line, Skip> {
@@ -106,7 +117,7 @@ impl Lines {
         if line.iter().all(u8::is_ascii_whitespace) {
             return;
         }
-        let log_id = self.log_id.get_or_insert_with(|| format!("{:016x}", xxh3_64(line)));
+        let log_id = self.log_id.get_or_insert_with(|| reader.log_id(line));
         match reader.read(line) {
             Ok(Line { mut row, values_unread, .. }) => {
                 row.set(request_lines::LOG_ID, log_id.as_str());

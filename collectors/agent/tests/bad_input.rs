@@ -276,8 +276,8 @@ fn follow(paths: &[PathBuf]) -> u64 {
     let metrics = running.metrics();
     // Of a document the beginning alone is counted: the rest is read in one go.
     let counted = |path: &PathBuf| {
-        let (mut begin, mut file) = ([0; 9], std::fs::File::open(path).unwrap());
-        let is_document = file.read_exact(&mut begin).is_ok() && &begin == b"{\"traces\"";
+        let (mut begin, mut file) = ([0; 3], std::fs::File::open(path).unwrap());
+        let is_document = file.read_exact(&mut begin).is_ok() && &begin == b"{\"t";
         std::fs::metadata(path).unwrap().len().min(if is_document { 256 << 10 } else { u64::MAX })
     };
     let size: u64 = paths.iter().map(counted).sum();
@@ -413,6 +413,7 @@ fn no_log_costs_more_memory_than_a_process_may_have() {
     let long_name =
         |number: usize| group(number).replace("\"group_id\":\"", &format!("\"group_id\":\"{}", "n".repeat(1 << 20)));
     let row = |number: usize| format!("{number:016x}\t0\t0\tclock_anchor\t1700000000000000, host, 1, server\n");
+    let long_title = format!("{{\"title\":\"{}\",\"traces", "t".repeat(2 << 20));
     let (connections, requests, state) = ("too_many_connections", "too_many_requests", "too_much_state");
     for (name, file, wanted) in [
         ("rejects.qlog", lines(HEADER, 1_000_000, &|_| "x\n".to_owned()), &[("not_json", 1_000_000)][..]),
@@ -426,9 +427,9 @@ fn no_log_costs_more_memory_than_a_process_may_have() {
         ("no_acks.qlog", windows(9_000, 100_000, false), &[]),
         ("losses.qlog", losses(100_000), &[]),
         ("groups.qlog", groups(60_000, 1, 4), &[(connections, 108_928), (state, 98_304)]),
-        ("requests.qlog", groups(20, 9_000, 1), &[(state, 66_164)]),
-        ("connections_and_requests.qlog", groups(30_000, 5, 4), &[(connections, 159_300), (state, 338_895)]),
-        ("answers.qlog", groups(6_000, 25, 4), &[(state, 477_067)]),
+        ("requests.qlog", groups(20, 9_000, 1), &[(state, 65_579)]),
+        ("connections_and_requests.qlog", groups(30_000, 5, 4), &[(connections, 153_840), (state, 343_022)]),
+        ("answers.qlog", groups(6_000, 25, 4), &[(state, 474_075)]),
         ("late.qlog", late(32_768), &[]),
         ("names.qlog", lines(HEADER, 150, &long_name), &[("too_long", 150)]),
         ("header_values.qlog", format!("{}{EVENT}\n", with_values(HEADER)), &[("header_value", 1)]),
@@ -438,6 +439,16 @@ fn no_log_costs_more_memory_than_a_process_may_have() {
             &[("no_events", 1), ("not_json", 64), ("too_deep", 999_935)],
         ),
         ("no_events.qlog", document("{\"events\":[]},", 600_000), &[("no_events", 600_000)]),
+        (
+            "long_header.qlog",
+            document("{\"events\":[]},", 600_000).replace("{\"traces", &long_title),
+            &[("no_events", 37), ("too_long", 599_963)],
+        ),
+        (
+            "long_header_and_events.qlog",
+            document(&format!("{{\"events\":[{EVENT},{EVENT}]}},"), 1000).replace("{\"traces", &long_title),
+            &[("too_long", 2901)],
+        ),
         ("damaged.qlog", document("{\"events\":[{]},", 1_100_000), &[("not_json", 1_100_000)]),
         ("behind.qlog", document(&format!("{{\"events\":[{EVENT}],{}}},", values()), 6), &[("header_value", 6)]),
     ] {
@@ -473,6 +484,11 @@ fn of_the_unit() -> u64 {
     most.parse::<u64>().unwrap() * 1024 / 10 * 9
 }
 
+/// A header that no other log has.
+fn header_of(number: u64) -> String {
+    HEADER.replace("\"vantage_point\"", &format!("\"title\":\"{number}\",\"vantage_point\""))
+}
+
 /// A folder of logs by their numbers, beside the state and the rows of the collector that follows it.
 struct Logs(tempfile::TempDir);
 
@@ -503,7 +519,7 @@ fn many_silent_logs_cost_as_little_when_they_wake_and_at_a_start() {
     const RECORDS: u64 = 70;
     let logs = Logs::new();
     for number in 0..FILES {
-        let mut log = HEADER.replace("\"vantage_point\"", &format!("\"title\":\"{number}\",\"vantage_point\""));
+        let mut log = header_of(number);
         (0..RECORDS).for_each(|id| log.push_str(&packet(1, "received", id as usize, &open_stream(id))));
         logs.append(number, &log);
     }
@@ -530,6 +546,34 @@ fn many_silent_logs_cost_as_little_when_they_wake_and_at_a_start() {
     assert!(!metrics.scrape().has("rejects_total"), "nothing was passed over");
 }
 
+/// More logs than are read again at one time, all of whose connections fail at their end: the events of each are kept.
+#[test]
+fn many_logs_are_read_again_and_cost_little() {
+    const FILES: u64 = 70;
+    const RECORDS: u64 = 500;
+    let logs = Logs::new();
+    for number in 0..FILES {
+        let mut log = header_of(number);
+        let long = EVENT.replace("\"data\"", &format!("\"{}\":1,\"data\"", "x".repeat(6_000)));
+        (1..RECORDS).for_each(|_| log = std::mem::take(&mut log) + &long + "\n");
+        let close = r#"{"connection_code":"internal_error","owner":"remote"}"#;
+        log += &format!("{{\"time\":9,\"name\":\"connectivity:connection_closed\",\"data\":{close}}}\n");
+        logs.append(number, &log);
+    }
+    let config = logs.settings();
+    let retention = "[retention]\nfailed = true\nshare = 0\n";
+    let text = std::fs::read_to_string(&config).unwrap();
+    std::fs::write(&config, text.replace("[sink]", &format!("{retention}[sink]"))).unwrap();
+    let mut running = Running::start(&config, None);
+    let metrics = running.metrics();
+    let value = |name: &str| metrics.scrape().value(name);
+    let kept = || value("rows_total{table=\"events\"}").unwrap_or(0);
+    running.until(|| value("behind_bytes") == Some(0) && kept() >= FILES * RECORDS);
+    running.until(|| value("replay_behind_bytes") == Some(0));
+    assert_eq!((value("records_total"), kept()), (Some(FILES * (RECORDS + 1)), FILES * RECORDS));
+    assert!(running.peak_kib() < MOST_KIB, "{} KiB", running.peak_kib());
+}
+
 /// Records that are long and written in two halves, in many files at once: none is kept in memory until it ends, and each
 /// is taken.
 #[test]
@@ -537,7 +581,7 @@ fn halves_of_records_cost_little_and_each_record_is_taken() {
     const FILES: u64 = 80;
     let logs = Logs::new();
     for number in 0..FILES {
-        let header = HEADER.replace("\"vantage_point\"", &format!("\"title\":\"{number}\",\"vantage_point\""));
+        let header = header_of(number);
         let half = EVENT.replace("\"data\"", &format!("\"{}\":1,\"data\"", "x".repeat(4_000_000)));
         logs.append(number, &(header + half.trim_end_matches('}')));
     }

@@ -21,7 +21,8 @@ fn check(config: &Path, more: &[&str]) -> Output {
 }
 
 fn kafka(more: &str) -> String {
-    format!("state_dir = \"s\"\ntraces = [\"logs\"]\n[sink]\nkind = \"kafka\"\nbrokers = \"b:9092\"\n{more}")
+    let traces = env!("CARGO_TARGET_TMPDIR");
+    format!("state_dir = \"s\"\ntraces = [{traces:?}]\n[sink]\nkind = \"kafka\"\nbrokers = \"b:9092\"\n{more}")
 }
 
 #[test]
@@ -53,6 +54,23 @@ fn secrets_are_not_printed_from_wherever_they_come() {
     let config = write("missing_file", &kafka(&format!("password_file = {missing:?}\n")));
     let done = without.arg("check").arg(config).output().unwrap();
     assert!(!done.status.success() && String::from_utf8_lossy(&done.stderr).contains("password_file"));
+}
+
+#[test]
+fn a_collector_does_not_follow_what_it_writes() {
+    let config = |state: &str, out: &str| {
+        format!("state_dir = {state:?}\ntraces = [\"logs\"]\n[sink]\nkind = \"files\"\nfolder = {out:?}\n")
+    };
+    for (name, state, out, said) in [
+        ("beside", "logs-state", "out", "logs is not there; it is followed once it is"),
+        ("state", "logs/state", "out", "state_dir is logs/state: it lies in "),
+        ("itself", "logs", "out", "state_dir is logs: it lies in "),
+        ("sink", "state", "./logs/../logs/out", "sink.folder is ./logs/../logs/out: it lies in "),
+    ] {
+        let done = check(&write(name, &config(state, out)), &[]);
+        let error = String::from_utf8_lossy(&done.stderr).into_owned();
+        assert!(done.status.success() == (name == "beside") && error.contains(said), "{name}: {error}");
+    }
 }
 
 #[test]

@@ -115,6 +115,54 @@ fn a_folder_that_appears_is_followed_and_is_no_reject() {
     assert_eq!(batches(folder.path(), "rejects"), Vec::<PathBuf>::new(), "{said}");
 }
 
+#[test]
+fn an_access_log_in_a_folder_of_traces_is_one_at_every_start() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("logs/access.jsonl");
+    configure(folder.path(), &format!("[[access_log]]\npath = {log:?}\nformat = {{ preset = \"json\" }}\n"));
+    let line = |number: u32| format!("{{\"time\":179516880{number},\"path\":\"/{number}\"}}\n");
+    for lines in 1..=3 {
+        let mut file = std::fs::OpenOptions::new().append(true).create(true).open(&log).unwrap();
+        file.write_all(line(lines).as_bytes()).unwrap();
+        let before = batches(folder.path(), "request_lines").len();
+        let mut running = start(folder.path(), None);
+        running.until(|| batches(folder.path(), "request_lines").len() > before);
+        let (code, said) = running.end();
+        assert_eq!(code, Some(0), "{said}");
+    }
+    assert_eq!(batches(folder.path(), "rejects"), Vec::<PathBuf>::new());
+}
+
+/// Whoever may write into a folder of logs does not choose what else is read; and a wrong name is told.
+#[test]
+fn a_linked_folder_is_refused_and_a_place_without_anything_is_told() {
+    let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    configure(folder.path(), "metrics_address = \"127.0.0.1:0\"");
+    let config = folder.path().join("config.toml");
+    let wrong = folder.path().join("lgos");
+    let text = std::fs::read_to_string(&config).unwrap().replace("traces = [", &format!("traces = [{wrong:?}, "));
+    std::fs::write(&config, text).unwrap();
+    std::fs::write(other.path().join("other.qlog"), vector().to_string()).unwrap();
+    std::os::unix::fs::symlink(other.path(), folder.path().join("logs/linked")).unwrap();
+    let mut running = start(folder.path(), None);
+    let metrics = running.metrics();
+    running.until(|| {
+        let now = metrics.scrape();
+        now.value("places_missing") == Some(1) && now.has("rejects_total")
+    });
+    std::fs::write(folder.path().join("logs/own.qlog"), vector().to_string()).unwrap();
+    std::fs::create_dir(&wrong).unwrap();
+    running.until(|| {
+        !batches(folder.path(), "connections").is_empty() && metrics.scrape().value("places_missing") == Some(0)
+    });
+    let (code, said) = running.end();
+    assert_eq!(code, Some(0), "{said}");
+    assert_eq!(batches(folder.path(), "connections").len(), 1, "{said}");
+    for words in ["nothing is there", "lgos", "not followed", "linked"] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+}
+
 /// A limit of the size of files stands for a disk without room: both will pass, and are met by every write.
 #[test]
 fn a_start_without_room_waits_for_some_and_goes_on() {

@@ -30,11 +30,6 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// Something is known of the server.
-    pub fn know_the_server(&self) -> bool {
-        [&self.server, &self.cluster, &self.pop, &self.server_release].into_iter().any(Option::is_some)
-    }
-
     /// Sets the columns that a row lacks. What the log itself says stays.
     pub fn fill<T: ClientTable>(&self, row: &mut Row<T>) {
         let texts = [

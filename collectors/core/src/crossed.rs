@@ -12,7 +12,6 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 #[expect(missing_docs, reason = "the table of limits says what each is")]
 pub enum Bound {
     PreludeBytes,
-    PreludeBytesOfAll,
     PreludeRejects,
     Traces,
     Held,
@@ -27,6 +26,7 @@ pub enum Bound {
     UndecidedOfAll,
     Losses,
     LossesBeside,
+    CarrierLooks,
     PassedOver,
     PassedOverOfAll,
     Names,
@@ -49,7 +49,6 @@ impl Bound {
     /// All of them.
     pub const ALL: [Self; 30] = [
         Self::PreludeBytes,
-        Self::PreludeBytesOfAll,
         Self::PreludeRejects,
         Self::Traces,
         Self::Held,
@@ -64,6 +63,7 @@ impl Bound {
         Self::UndecidedOfAll,
         Self::Losses,
         Self::LossesBeside,
+        Self::CarrierLooks,
         Self::PassedOver,
         Self::PassedOverOfAll,
         Self::Names,
@@ -84,7 +84,6 @@ impl Bound {
     pub const fn name(self) -> &'static str {
         match self {
             Self::PreludeBytes => "prelude_bytes",
-            Self::PreludeBytesOfAll => "prelude_bytes_of_all",
             Self::PreludeRejects => "prelude_rejects",
             Self::Traces => "traces",
             Self::Held => "held",
@@ -99,6 +98,7 @@ impl Bound {
             Self::UndecidedOfAll => "undecided_of_all",
             Self::Losses => "losses",
             Self::LossesBeside => "losses_beside",
+            Self::CarrierLooks => "carrier_looks",
             Self::PassedOver => "passed_over",
             Self::PassedOverOfAll => "passed_over_of_all",
             Self::Names => "names",

@@ -15,6 +15,8 @@ pub enum LossReporting {
     /// One event a packet.
     #[default]
     Packet,
+    /// Nobody knows: one event a packet, if there are any.
+    Unknown,
     /// One event for many packets, of which only the largest is named.
     Batch,
     /// A count in metrics.

@@ -173,7 +173,7 @@ pub struct Frame {
     pub numbers: [u64; 5],
     /// One bit a [`FrameNumber`].
     pub present: u8,
-    /// Likewise, of those that the frame names with a value that is none.
+    /// Likewise, of those that the frame names with a value that is none; [`Frame::UNREAD_OTHER`] for what is no number.
     pub unread: u8,
     /// `fin` of a STREAM frame.
     pub fin: bool,
@@ -182,6 +182,9 @@ pub struct Frame {
 }
 
 impl Frame {
+    /// In `unread`: a `fin`, ranges or a type that could not be read.
+    pub const UNREAD_OTHER: u8 = 1 << 7;
+
     /// The value, where the frame has it.
     #[inline]
     pub fn get(&self, number: FrameNumber) -> Option<u64> {
@@ -225,6 +228,8 @@ pub struct Event {
     numbers: [u64; NUMBERS.len()],
     present: u32,
     unread_numbers: u32,
+    /// It names a packet type that nobody knows: its number space is not known either.
+    pub has_odd_packet_type: bool,
     words: [Span; WORDS.len()],
     /// Frames of a packet event.
     pub frames: Vec<Frame>,
@@ -406,6 +411,7 @@ impl Event {
         if self.has_clock {
             (self.has_clock, self.time_format, self.reference_time) = (false, None, Span::default());
         }
+        self.has_odd_packet_type = false;
         if !self.unread.is_empty() {
             self.unread.clear();
             self.unread_numbers = 0;

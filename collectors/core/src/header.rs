@@ -361,18 +361,18 @@ impl Header {
     pub fn epoch_ns(&self, format: TimeFormat, own: Option<&Value>, at_ns: i64) -> Option<i64> {
         let reference = own.unwrap_or_else(|| self.common("reference_time"));
         if format == TimeFormat::Absolute {
-            return plausible(at_ns).then_some(0);
+            return is_plausible(at_ns).then_some(0);
         }
         let epoch = reference["epoch"].as_str().and_then(instant);
-        if let Some(epoch) = epoch.filter(|epoch| epoch.checked_add(at_ns).is_some_and(plausible)) {
+        if let Some(epoch) = epoch.filter(|epoch| epoch.checked_add(at_ns).is_some_and(is_plausible)) {
             return Some(epoch);
         }
-        if plausible(at_ns) {
+        if is_plausible(at_ns) {
             return Some(0);
         }
         let text = reference["wall_clock_time"].as_str().or_else(|| reference.as_str());
         if let Some(at) = text.and_then(instant) {
-            return Some(at).filter(|ns| plausible(*ns));
+            return Some(at).filter(|ns| is_plausible(*ns));
         }
         let starttime = if own.is_some() { &Value::Null } else { self.trace("starttime") };
         let number = [reference, starttime].into_iter().find_map(|value| match value {
@@ -384,7 +384,7 @@ impl Header {
         [9, 6, 3]
             .into_iter()
             .filter_map(|places| crate::reader::number::scaled(number.as_bytes(), places))
-            .find(|ns| plausible(*ns))
+            .find(|ns| is_plausible(*ns))
     }
 
     /// The server's name.
@@ -435,7 +435,8 @@ fn instant(text: &str) -> Option<i64> {
     i64::try_from(text.parse::<jiff::Timestamp>().ok()?.as_nanosecond()).ok()
 }
 
-/// Between 2001 and 2100.
-fn plausible(ns: i64) -> bool {
+/// A time of a log, in ns since 1970, is between 2001 and 2100: what is outside is a clock that was never set, or another
+/// unit, and days of the store end in 2149.
+pub fn is_plausible(ns: i64) -> bool {
     (978_307_200_000_000_000..4_102_444_800_000_000_000).contains(&ns)
 }

@@ -125,6 +125,10 @@ pub const LOSSES: usize = 8192;
 /// Losses that are looked at for one packet that goes out or is acknowledged: it cannot have the bytes of more.
 pub const LOSSES_BESIDE: usize = 128;
 
+/// Looks at pieces of earlier packets, and at losses, that one packet costs whose data goes out again in a log that does
+/// not say what is lost. A packet on its way counts as one more than it has pieces, and 4,096 of them are looked at.
+pub const CARRIER_LOOKS: u64 = 1 << 14;
+
 /// Stretches of bytes of a request that a packet skipped right behind received packets without a record.
 pub const PASSED_OVER: usize = 64;
 
@@ -156,6 +160,9 @@ pub const HEADERS_AHEAD: usize = 64 << 20;
 /// Bytes that each of those headers counts for beside its text.
 pub const HEADER_AHEAD: usize = 128;
 
+/// Bytes of a document's own header that are read once more for each of its traces, beyond as many as the file has.
+pub const DOCUMENT_HEADERS: u64 = 64 << 20;
+
 /// Values of a header that are read: each takes some ten times as much memory as its text.
 pub const HEADER_VALUES: usize = 1 << 16;
 
@@ -185,6 +192,9 @@ pub const FORMAT_PLACES: usize = 128;
 
 /// Bytes of a field's path that is looked through for addresses, name by name.
 pub const FIELD_PATH: usize = 1024;
+
+/// Points in such a path. Fields of events have about eight.
+pub const FIELD_NAMES: usize = 32;
 
 /// Peers that read metrics at once.
 pub const METRICS_PEERS: usize = 16;
@@ -232,7 +242,7 @@ const fn limit(of: &'static str, value: u64, unit: &'static str, counted: Counte
 }
 
 /// All of them.
-pub const TABLE: [Limit; 58] = [
+pub const TABLE: [Limit; 61] = [
     limit("a record, a header field", RECORD_LIMIT as u64, "B", Reject(Skip::TooLong), "it is passed over"),
     limit("nesting", MAX_DEPTH as u64, "levels", Reject(Skip::TooDeep), "the record is passed over"),
     limit("an integer", LARGEST, "", Not, "it has no column and is kept as it was written, in `more`"),
@@ -251,8 +261,8 @@ pub const TABLE: [Limit; 58] = [
         "bytes of those of all traces that a collector follows",
         PRELUDES_BYTES as u64,
         "B",
-        Crossed(Bound::PreludeBytesOfAll),
-        "one that has more than is free is decided from fewer",
+        Not,
+        "those of files that do not grow are let go, and read again with what comes",
     ),
     limit(
         "rejects among those",
@@ -280,7 +290,7 @@ pub const TABLE: [Limit; 58] = [
         CONNECTIONS as u64,
         "connections",
         Reject(Skip::TooManyConnections),
-        "records of others are passed over until one has ended",
+        "the oldest that is closed ends, and is not complete; where none is, records of others are passed over",
     ),
     limit(
         "a connection's name in its records",
@@ -431,6 +441,13 @@ pub const TABLE: [Limit; 58] = [
         "those of the last bytes are: repairs of others are not seen",
     ),
     limit(
+        "looks for what a packet sends again, in a log that does not say what is lost",
+        CARRIER_LOOKS,
+        "looks",
+        Crossed(Bound::CarrierLooks),
+        "further earlier packets of the same data are not taken for lost",
+    ),
+    limit(
         "stretches of a request that packets passed over, behind received packets without a record",
         PASSED_OVER as u64,
         "stretches",
@@ -488,6 +505,13 @@ pub const TABLE: [Limit; 58] = [
         "none is: what stands behind events says nothing of them",
     ),
     limit(
+        "a document's own header, once more for each of its traces, beyond the file's own size",
+        DOCUMENT_HEADERS,
+        "B",
+        Reject(Skip::TooLong),
+        "records of further traces are passed over",
+    ),
+    limit(
         "a field of HTTP",
         HTTP_FIELD as u64,
         "letters",
@@ -537,6 +561,13 @@ pub const TABLE: [Limit; 58] = [
         "B",
         Crossed(Bound::FieldPath),
         "a longer one is redacted as a whole",
+    ),
+    limit(
+        "names that such a path joins by points",
+        FIELD_NAMES as u64,
+        "points",
+        Not,
+        "one with more is redacted as a whole, and counted as one that is too long",
     ),
     limit(
         "peers that read metrics",

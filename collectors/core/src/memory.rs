@@ -40,9 +40,9 @@ impl TraceMemory {
         limits::HELD_BYTES.saturating_sub(self.held)
     }
 
-    /// As many bytes of records as may decide one trace beside this.
-    pub fn preludes_left(&self) -> usize {
-        limits::PRELUDES_BYTES.saturating_sub(self.prelude)
+    /// Records that decide what a trace is leave too little for those of one more.
+    pub fn has_no_prelude_left(&self) -> bool {
+        self.prelude > limits::PRELUDES_BYTES - limits::PRELUDE_BYTES
     }
 
     /// Without a part of it.

@@ -6,7 +6,7 @@ use crate::crossed::Bound;
 use crate::dialect::Units;
 use crate::event::{Event, Kind, Number, Word};
 use crate::fold::{Fold, Trace};
-use crate::header::{DIMENSIONS, Header, Vantage, normal_id};
+use crate::header::{DIMENSIONS, Header, Vantage, is_plausible, normal_id};
 use crate::limits;
 use crate::memory::TraceMemory;
 use crate::reader::qlog::Reader;
@@ -64,6 +64,9 @@ enum Stashed {
     Record(Vec<u8>, u64),
     Reject(Reject),
 }
+
+/// Most connections that end to make room for one.
+const ENDED_FOR_ROOM: usize = 4;
 
 /// A trace being read.
 pub struct TraceReader<'c> {
@@ -153,7 +156,7 @@ impl<'c> TraceReader<'c> {
     /// out of date.
     pub fn follow(&mut self, other: &mut Self, tables: &mut Tables) {
         other.open(tables);
-        self.open.ended_before = other.open.ended_before.max(other.open.begun);
+        self.open.ended = other.open.all_numbers();
         self.comes_after(other.earlier());
     }
 
@@ -265,8 +268,6 @@ impl<'c> TraceReader<'c> {
         let rejects = self.stash.as_ref().map_or(0, Vec::len) - self.stashed_events;
         let crossed = if self.stashed_bytes > limits::PRELUDE_BYTES {
             Some(Bound::PreludeBytes)
-        } else if self.stashed_bytes > tables.memory_beside().preludes_left() {
-            Some(Bound::PreludeBytesOfAll)
         } else {
             (rejects > limits::PRELUDE_REJECTS).then_some(Bound::PreludeRejects)
         };
@@ -378,10 +379,9 @@ impl<'c> TraceReader<'c> {
             return;
         }
         self.let_requests_go(tables);
-        let beside = tables.memory_beside();
         let slot = match self.open.find(self.event.str(self.event.group)) {
             Some(slot) => slot,
-            None if self.open.count() >= self.most_connections() || beside.states_left(self.state_bytes) == 0 => {
+            None if !self.makes_room(tables) => {
                 self.refused.note(self.event.str(self.event.group));
                 let reject = beyond(Skip::TooManyConnections, self.place, raw);
                 tables.reject(&self.source(), &reject, &self.file, "", None);
@@ -389,13 +389,16 @@ impl<'c> TraceReader<'c> {
             }
             None => self.begin(raw, tables),
         };
+        if self.event.kind == Kind::ConnectionClosed {
+            self.open.close(slot);
+        }
+        let beside = tables.memory_beside();
         self.harms_before = self.harms;
         let free = beside.states_left_to_grow(self.state_bytes);
         let Some(connection) = self.open.get_mut(slot) else { return };
         let event = &mut self.event;
         connection.heard_s = self.now_s;
         connection.is_dirty = true;
-        connection.is_closed |= event.kind == Kind::ConnectionClosed;
         if self.header.framing == Framing::LineV1 {
             connection.seq = event.seq;
         }
@@ -466,12 +469,40 @@ impl<'c> TraceReader<'c> {
         tables.counted += 1;
     }
 
+    /// Whether the connection of the newest record can begin. Where there is no room, the oldest of those that are closed
+    /// ends: in a log that is read long after it was written, no time passes in which they are silent. It is not
+    /// complete, since late records of it may come.
+    fn makes_room(&mut self, tables: &mut Tables) -> bool {
+        if self.open.was_for_room(self.event.str(self.event.group)) {
+            return false;
+        }
+        let beside = tables.memory_beside();
+        let (most, mut ended) = (self.most_connections(), 0);
+        while self.open.count() >= most || beside.states_left(self.state_bytes) == 0 {
+            if ended >= ENDED_FOR_ROOM || beside.states_left(0) == 0 {
+                return false;
+            }
+            let is_settled = |connection: &mut Connection| connection.settle(tables);
+            let Some(connection) = self.open.take_closed(is_settled) else { return false };
+            let declared = self.header.declared();
+            self.end(connection, declared.as_deref(), false, tables);
+            ended += 1;
+        }
+        true
+    }
+
     /// A connection of the file: its ids, its clock, what the header says of it.
     fn begin(&mut self, raw: &[u8], tables: &Tables) -> usize {
         let group = self.event.str(self.event.group).to_owned();
         let header = &self.header;
         let mut vantage = header.vantage();
-        let declared = if group.is_empty() { header.declared() } else { Some(normal_id(&group)) };
+        let declared = if group.is_empty() {
+            header.declared()
+        } else {
+            // A value that is no text tells connections of one file apart, and is the id of none.
+            let raw = ["ODCID", "group_id"].iter().find_map(|key| self.event.leftover(key));
+            raw.is_none_or(|raw| raw.starts_with('"')).then(|| normal_id(&group))
+        };
         let mut epoch_ns = self.timeline.epoch_ns();
         let mut server = header.server().map(str::to_owned);
         if self.event.kind == Kind::ClockAnchor {
@@ -479,7 +510,8 @@ impl<'c> TraceReader<'c> {
             let value: String =
                 self.event.leftover("value").and_then(|json| serde_json::from_str(json).ok()).unwrap_or_default();
             let mut parts = value.split(", ");
-            let anchor = parts.next().and_then(|epoch| number::scaled(epoch.as_bytes(), 3));
+            let anchor =
+                parts.next().and_then(|epoch| number::scaled(epoch.as_bytes(), 3)).filter(|ns| is_plausible(*ns));
             if anchor.is_none() {
                 self.event.unread.push(0);
             }
@@ -500,10 +532,9 @@ impl<'c> TraceReader<'c> {
             vantage = known.unwrap_or_else(|| first_packet(&self.event));
         }
         let id_in = self.catalogue.dialects.get(self.dialect).map_or(&[][..], |dialect| &dialect.id_in);
-        let connection_id = declared
-            .or_else(|| self.initial.clone())
-            .or_else(|| header.described(id_in))
-            .unwrap_or_else(|| format!("t-{trace_id}"));
+        // What is said of the whole file names none of its several connections.
+        let of_file = || self.initial.clone().or_else(|| header.described(id_in)).filter(|_| group.is_empty());
+        let connection_id = declared.or_else(of_file).unwrap_or_else(|| format!("t-{trace_id}"));
         let kept = tables.edge.as_ref().and_then(|edge| edge.redact_id(&connection_id));
         let connection_id = kept.map_or(connection_id, |id| id.unwrap_or_else(|| format!("t-{trace_id}")));
         let started_us = epoch_ns.map(|epoch| epoch.wrapping_add(self.event.source_ns).div_euclid(1000));
@@ -511,6 +542,7 @@ impl<'c> TraceReader<'c> {
         let trace_day = i32::try_from(day).unwrap_or(0);
         let of_header = |edge: &Arc<dyn Edge>| Box::new(KnownClient::of_header(&**edge, header, server.as_deref()));
         let client = tables.edge.as_ref().map(of_header);
+        let flow_is_server = !header.flow_is_client();
         let fold = Fold::new(Trace {
             connection_id: connection_id.clone(),
             trace_id: trace_id.clone(),
@@ -521,6 +553,7 @@ impl<'c> TraceReader<'c> {
             frameless: matches!(header.framing, Framing::QuicTrace | Framing::LineV1),
             facts: self.facts(server.as_deref()),
             server,
+            flow_is_server,
         });
         let key = Key { connection_id, vantage: vantage.name(), trace_id, trace_day };
         let (writer, is_late) = self.writers.remove(&group).unwrap_or_default();
@@ -678,6 +711,17 @@ impl<'c> TraceReader<'c> {
         self.open.count()
     }
 
+    /// Nothing was made of any record of its file: too few came to tell what it is, and no trace comes before it.
+    pub fn is_undecided(&self) -> bool {
+        self.stash.is_some() && self.identity.earlier.is_empty()
+    }
+
+    /// Connections have ended to make room since the state was put away: what is made of a later record of one of them
+    /// depends on when that was.
+    pub fn has_made_room(&self) -> bool {
+        self.open.has_made_room()
+    }
+
     /// What it holds.
     pub fn memory(&self) -> TraceMemory {
         let prelude = if self.stash.is_some() { self.stashed_bytes } else { 0 };
@@ -688,6 +732,7 @@ impl<'c> TraceReader<'c> {
     /// A later record of one of them begins another. True when there were any. Ends when rows are many: then there may
     /// be more, see [`Tables::is_small`].
     pub fn end_quiet(&mut self, closed_s: u64, idle_s: u64, tables: &mut Tables) -> bool {
+        self.refused.forget(self.now_s, idle_s);
         let declared = self.header.declared();
         let mut next = 0;
         while tables.is_small() {

@@ -24,13 +24,17 @@ fn read(text: &[u8], pieces: &[usize]) -> Vec<Seen> {
     let (mut document, mut window) = (Document::default(), Window::default());
     let (mut seen, mut given, mut steps) = (Vec::new(), 0, 0);
     let mut pieces = pieces.iter().cycle();
+    let mut is_open = false;
     loop {
         steps += 1;
         assert!(steps <= 4 * text.len() + 100, "no progress");
         let mut needs_more = false;
         match document.step(&mut window) {
             Step::NeedMore => needs_more = true,
-            Step::Events => seen.push(Seen::Header(window.offset(), document.file.clone(), document.trace.clone())),
+            Step::Events => {
+                assert!(!std::mem::replace(&mut is_open, true), "a trace begins in another");
+                seen.push(Seen::Header(window.offset(), document.file.clone(), document.trace.clone()));
+            }
             Step::Element => match event_at(window.rest()).0 {
                 Ok(length) => {
                     seen.push(Seen::Event(window.offset(), length));
@@ -42,7 +46,10 @@ fn read(text: &[u8], pieces: &[usize]) -> Vec<Seen> {
                     RefusedElement::Damaged => {}
                 },
             },
-            Step::TraceEnd { is_closed } => seen.push(Seen::End(is_closed)),
+            Step::TraceEnd { is_closed } => {
+                assert!(std::mem::take(&mut is_open), "a trace ends that has not begun");
+                seen.push(Seen::End(is_closed));
+            }
             Step::Lost(reject) => seen.push(Seen::Lost(reject)),
             Step::DocumentEnd => seen.push(Seen::Document),
             Step::Done => return seen,

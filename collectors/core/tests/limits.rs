@@ -165,25 +165,22 @@ fn a_packet_has_so_many_frames() {
 #[test]
 fn so_much_decides_what_a_trace_is() {
     let reject = |bytes: usize| Reject { reason: Some(Skip::NotJson), bytes: vec![b'x'; bytes], ..Reject::default() };
-    let held_beside = |beside: TraceMemory, count: usize, bytes: usize| {
-        let mut tables = Tables { beside, ..Tables::default() };
+    let held = |count: usize, bytes: usize| {
+        let mut tables = Tables::default();
         let header = Header::sequential(HEADER.as_bytes(), Framing::NdJson).unwrap();
         let mut trace = TraceReader::new(&CATALOGUE, header, "file");
         (0..count).for_each(|_| trace.reject(reject(bytes), &mut tables));
         count - tables.rejects.len()
     };
-    let held = |count: usize, bytes: usize| held_beside(TraceMemory::default(), count, bytes);
     assert_eq!(
         (held(PRELUDE_REJECTS, 1), crosses(Bound::PreludeRejects, || held(PRELUDE_REJECTS + 1, 1))),
         (PRELUDE_REJECTS, 0)
     );
     let kept = PRELUDE_BYTES / REJECT_BYTES;
     assert_eq!((held(kept, REJECT_BYTES), crosses(Bound::PreludeBytes, || held(kept + 1, REJECT_BYTES))), (kept, 0));
-    // Others hold all but a part of what all traces may hold together.
-    let kept = 5;
-    let beside = TraceMemory { prelude: PRELUDES_BYTES - kept * REJECT_BYTES, ..TraceMemory::default() };
-    let beyond = crosses(Bound::PreludeBytesOfAll, || held_beside(beside, kept + 1, REJECT_BYTES));
-    assert_eq!((held_beside(beside, kept, REJECT_BYTES), beyond), (kept, 0));
+    // So that a trace is the same one whatever others hold, those make room.
+    let has_none = |prelude| TraceMemory { prelude, ..TraceMemory::default() }.has_no_prelude_left();
+    assert_eq!([PRELUDES_BYTES - PRELUDE_BYTES, PRELUDES_BYTES - PRELUDE_BYTES + 1].map(has_none), [false, true]);
     let events = |count: usize| {
         let mut tables = Tables { wants_events: true, ..Tables::default() };
         let header = Header::sequential(HEADER.as_bytes(), Framing::NdJson).unwrap();
@@ -209,6 +206,92 @@ fn so_many_connections_are_open() {
         tables.batches(&CATALOGUE, false).unwrap();
     }
     assert_eq!(tables.traces.len(), CONNECTIONS);
+}
+
+/// A log of an hour is read in minutes once the store is back: no time passes in which closed connections are silent.
+#[test]
+fn connections_that_closed_make_room_for_those_that_begin() {
+    let mut tables = Tables { wants_events: true, ..Tables::default() };
+    let mut trace =
+        TraceReader::new(&CATALOGUE, Header::sequential(HEADER.as_bytes(), Framing::NdJson).unwrap(), "file");
+    let mut place = 0;
+    let mut push = |trace: &mut TraceReader<'_>, tables: &mut Tables, number: usize, name: &str| {
+        place += 1;
+        trace.stand(place);
+        let record = format!(r#"{{"time":{place},"name":"{name}","group_id":"{number:08x}","data":{{}}}}"#);
+        trace.push_whole(record.as_bytes(), tables).unwrap();
+    };
+    let closed = "connectivity:connection_closed";
+    for number in 0..CONNECTIONS {
+        push(&mut trace, &mut tables, number, "a:b");
+        tables.events = Default::default();
+    }
+    for number in [5, 7, 3, 7] {
+        push(&mut trace, &mut tables, number, closed);
+    }
+    // Late records of it come before there is no room.
+    push(&mut trace, &mut tables, 7, "a:b");
+    assert_eq!(tables.connections.len(), 0);
+    push(&mut trace, &mut tables, CONNECTIONS, "a:b");
+    push(&mut trace, &mut tables, CONNECTIONS + 1, "a:b");
+    let ended = |tables: &Tables| -> Vec<String> {
+        tables.connections.iter().map(|row| row.text(connections::CONNECTION_ID).unwrap().to_owned()).collect()
+    };
+    assert_eq!(ended(&tables), ["00000003", "00000005"], "the oldest, in whatever order they closed");
+    let is_complete = |row: &Row<Connections>| row.get(connections::COMPLETE) == Some(&Cell::Truth(true));
+    assert!(!tables.connections.iter().any(is_complete), "late records may come");
+    assert!(tables.rejected.is_empty());
+    // A record of one of them would begin another trace, which no state tells from the first.
+    push(&mut trace, &mut tables, 3, "a:b");
+    rejected(&tables, Skip::TooManyConnections, 1);
+    assert_eq!(ended(&tables).len(), 2);
+    let gone: Vec<u64> =
+        trace.save_connections().filter_map(|(number, saved)| saved.is_none().then_some(number)).collect();
+    assert_eq!(gone, [4, 6]);
+    push(&mut trace, &mut tables, 3, "a:b");
+    assert_eq!(ended(&tables), ["00000003", "00000005", "00000007"]);
+    push(&mut trace, &mut tables, CONNECTIONS + 2, "a:b");
+    rejected(&tables, Skip::TooManyConnections, 2);
+    assert_eq!(trace.open_connections(), CONNECTIONS);
+    // What begins after its first records were passed over is not whole; after a silence nobody knows it any more.
+    let ends = |trace: &mut TraceReader<'_>, tables: &mut Tables, now_s: u64| {
+        trace.at(now_s);
+        tables.connections.clear();
+        while trace.end_quiet(5, 60, tables) {
+            tables.batches(&CATALOGUE, true).unwrap();
+        }
+    };
+    ends(&mut trace, &mut tables, 100);
+    push(&mut trace, &mut tables, CONNECTIONS + 2, "a:b");
+    ends(&mut trace, &mut tables, 170);
+    push(&mut trace, &mut tables, CONNECTIONS + 3, "a:b");
+    trace.finish(true, &mut tables);
+    let whole: Vec<_> = tables.connections.iter().map(is_complete).collect();
+    assert_eq!(whole, [true]);
+}
+
+/// The saved states of connections that ended long ago are gone already: no header costs as much as all that ever were.
+#[test]
+fn a_second_header_ends_the_states_that_there_are() {
+    let mut tables = Tables::default();
+    let header = || Header::sequential(HEADER.as_bytes(), Framing::NdJson).unwrap();
+    let mut trace = TraceReader::new(&CATALOGUE, header(), "file");
+    for number in 0..PRELUDE + 1000 {
+        trace.at(number as u64);
+        let record = format!(r#"{{"time":{number},"name":"a:b","group_id":"{number:08x}","data":{{}}}}"#);
+        trace.push_whole(record.as_bytes(), &mut tables).unwrap();
+        trace.end_quiet(5, 60, &mut tables);
+        if number % 100 == 99 {
+            trace.save_connections().for_each(drop);
+        }
+    }
+    let open = trace.open_connections();
+    assert!((50..70).contains(&open), "{open}");
+    let mut next = TraceReader::new(&CATALOGUE, header(), "file");
+    next.follow(&mut trace, &mut tables);
+    let gone: Vec<_> = next.save_connections().map(|(number, saved)| (number, saved.is_none())).collect();
+    assert!((open..open + 100).contains(&gone.len()), "{} for {open}", gone.len());
+    assert!(gone.iter().all(|(_, is_gone)| *is_gone));
 }
 
 #[test]
@@ -352,9 +435,9 @@ fn the_connections_of_a_trace_take_so_much_memory() {
     assert!(state < STATE_BYTES, "{state}");
     assert_eq!((found.rejects.len(), found.connections.len()), (0, 20_000));
     // Few that are large leave room for others.
-    let (found, state) = read_all(rounds(30, 40, 200).chain(rounds(2_030, 1, 1).skip(30)));
+    let (found, state) = read_all(rounds(30, 40, 200).chain(rounds(430, 1, 1).skip(30)));
     assert!(state < STATE_BYTES * 5 / 4, "{state}");
-    assert_eq!(found.connections.len(), 2_030);
+    assert_eq!(found.connections.len(), 430);
     let reasons: BTreeSet<&str> = found.rejected.keys().copied().collect();
     assert_eq!(reasons, BTreeSet::from([Skip::TooMuchState.name()]));
     let harmed = found.connections.iter().filter(|row| complete(row) == Some(false)).count();
@@ -630,6 +713,27 @@ fn so_many_losses_of_a_request_wait_for_their_repair_and_one_packet_repairs_so_m
         let repaired = crosses(Bound::LossesBeside, || losses.repair(&side, &large, 20, |_| ()).len());
         assert_eq!(repaired, LOSSES_BESIDE);
     }
+}
+
+/// Nothing is acknowledged: a byte that goes out again may have been in every packet on its way.
+#[test]
+fn a_packet_is_looked_for_in_so_much_of_what_went_before() {
+    let header = HEADER.replace(r#""trace":{"#, r#""trace":{"title":"quiche","#);
+    let pieces = 200;
+    let sent = |packets: usize| {
+        let piece = |offset: usize| format!(r#"{{"frame_type":"stream","stream_id":0,"offset":{offset},"length":1}}"#);
+        let of = |number: usize| {
+            let pieces: Vec<_> = (0..pieces).map(|place| piece(number * pieces + place)).collect();
+            packet("sent", number, "", &pieces.join(","))
+        };
+        let before = Bound::CarrierLooks.times();
+        let again = packet("sent", packets, "", &piece((packets - 1) * pieces));
+        let found = tables(&header, (0..packets).map(of).chain([again]));
+        (found.connections[0].whole(connections::PACKETS_LOST), Bound::CarrierLooks.times() - before)
+    };
+    let most = CARRIER_LOOKS as usize / (pieces + 1);
+    assert_eq!(sent(most / 2), (1, 0));
+    assert_eq!(sent(most + 1), (0, 1));
 }
 
 #[test]

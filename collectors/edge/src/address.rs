@@ -1,7 +1,7 @@
 //! Client addresses: as logs write them, and what is left of one that may be kept.
 
 use quiclens_core::crossed::Bound;
-use quiclens_core::limits::FIELD_PATH;
+use quiclens_core::limits::{FIELD_NAMES, FIELD_PATH};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 /// A client as a log names it. Never stored: it is looked up, hashed and truncated.
@@ -38,7 +38,13 @@ impl Prefix {
                 format!("{}/{bits}", Ipv4Addr::from(u32::from(v4) & mask))
             }
             IpAddr::V6(v6) => {
-                let bits = self.v6.min(128);
+                // 6to4 (RFC 3056, 2) and NAT64's well-known prefix (RFC 6052, 2.1) have an IPv4 address within.
+                let most = match v6.segments() {
+                    [0x2002, ..] => 16 + self.v4.min(32),
+                    [0x64, 0xff9b, 0, 0, 0, 0, ..] => 96 + self.v4.min(32),
+                    _ => 128,
+                };
+                let bits = self.v6.min(most);
                 let mask = u128::MAX.checked_shl(128 - u32::from(bits)).unwrap_or(0);
                 format!("{}/{bits}", Ipv6Addr::from(u128::from(v6) & mask))
             }
@@ -109,39 +115,57 @@ pub fn scrub_name(text: &str, prefix: Prefix) -> Option<String> {
     each_spelling(text, prefix, |byte| byte.is_ascii_digit())
 }
 
-/// The same of a field's path, whose names are joined by points: any of them may be an address.
+/// The same of a field's path, whose names are joined by points: any of them may be an address. Of JSON, which stands
+/// beside such paths, what [`scrub`] gives.
 pub fn scrub_path(text: &str, prefix: Prefix) -> Option<String> {
-    let scrubbed = scrub(text, prefix);
-    if text.len() > FIELD_PATH {
-        // A value, which is JSON, or a name of which nothing is kept.
-        let is_value = text.starts_with(['"', '{', '[']);
-        if is_value {
-            return scrubbed;
-        }
+    let is_value = [('"', '"'), ('{', '}'), ('[', ']')]
+        .into_iter()
+        .any(|(first, last)| text.len() > 1 && text.starts_with(first) && text.ends_with(last));
+    if is_value {
+        return scrub(text, prefix);
+    }
+    if text.len() > FIELD_PATH || memchr::memchr_iter(b'.', text.as_bytes()).count() > FIELD_NAMES {
+        // A name of which nothing is kept.
         Bound::FieldPath.cross();
         return Some(crate::redact::REDACTED.to_owned());
     }
-    let path = scrubbed.as_deref().unwrap_or(text);
+    let mut kept = scrub(text, prefix);
+    for _ in 0..=ROUNDS {
+        match name_in_path(kept.as_deref().unwrap_or(text), prefix) {
+            Some(next) => kept = Some(next),
+            None => return kept,
+        }
+    }
+    Some(crate::redact::REDACTED.to_owned())
+}
+
+/// A path with the first address replaced that is one name of it or several.
+fn name_in_path(path: &str, prefix: Prefix) -> Option<String> {
     // `frames.0.` is the place of a frame.
     let place = path.strip_prefix("frames.").and_then(|rest| Some(path.len() - rest.split_once('.')?.1.len()));
     let starts = std::iter::once(0).chain(path.match_indices('.').map(|(at, _)| at + 1));
     for start in starts.filter(|start| *start >= place.unwrap_or(0)) {
-        if let Some(kept) = path.get(start..).and_then(|rest| scrub(rest, prefix)) {
-            let out = format!("{}{kept}", &path[..start]);
-            return Some(scrub_path(&out, prefix).unwrap_or(out));
+        let rest = path.get(start..)?;
+        // What begins farther away is looked at from its own start.
+        let end = (NAMED.min(rest.len())..rest.len()).find(|end| rest.is_char_boundary(*end));
+        let near = end.map_or(rest, |end| &rest[..end]);
+        if let Some(kept) = scrub(near, prefix).and_then(|_| scrub(rest, prefix)) {
+            return Some(format!("{}{kept}", &path[..start]));
         }
-        let ends = path[start..].match_indices('.').map(|(at, _)| start + at).chain([path.len()]);
-        for end in ends.filter(|end| end - start <= 48).collect::<Vec<_>>().into_iter().rev() {
-            let network = path[start..end].parse::<IpAddr>().ok().filter(|address| !address.is_unspecified());
+        let ends = rest.match_indices('.').map(|(at, _)| at).chain([rest.len()]).take_while(|end| *end <= 48);
+        for end in ends.collect::<Vec<_>>().into_iter().rev() {
+            let network = rest[..end].parse::<IpAddr>().ok().filter(|address| !address.is_unspecified());
             let network = network.map(|address| prefix.network(address));
-            if let Some(network) = network.filter(|network| !path[start..].starts_with(network.as_str())) {
-                let out = format!("{}{network}{}", &path[..start], &path[end..]);
-                return Some(scrub_path(&out, prefix).unwrap_or(out));
+            if let Some(network) = network.filter(|network| !rest.starts_with(network.as_str())) {
+                return Some(format!("{}{network}{}", &path[..start], &rest[end..]));
             }
         }
     }
-    scrubbed
+    None
 }
+
+/// Bytes in which an address ends that begins before them, each letter of it written with an escape.
+const NAMED: usize = 256;
 
 /// Times that an address may have been encoded.
 const SPELLINGS: usize = 3;
@@ -541,6 +565,10 @@ mod tests {
         assert_eq!(prefix.network("192.0.2.77".parse().unwrap()), "192.0.2.0/24");
         assert_eq!(prefix.network("2001:db8:1:2:3::4".parse().unwrap()), "2001:db8:1::/48");
         assert_eq!(prefix.network("::ffff:192.0.2.77".parse().unwrap()), "192.0.2.0/24");
+        // 192.0.2.77 within 6to4 and NAT64.
+        assert_eq!(prefix.network("2002:c000:24d:1::1".parse().unwrap()), "2002:c000:200::/40");
+        let most = Prefix { v6: 128, ..prefix };
+        assert_eq!(most.network("64:ff9b::192.0.2.77".parse().unwrap()), "64:ff9b::c000:200/120");
         let none = Prefix { v4: 0, v6: 0 };
         assert_eq!(none.network("192.0.2.77".parse().unwrap()), "0.0.0.0/0");
         assert_eq!(none.network("2001:db8::1".parse().unwrap()), "::/0");
@@ -647,11 +675,27 @@ mod tests {
         }
         assert_eq!(scrub_path("frames.0.1.2.x", prefix), None);
         // A path of more bytes than that, with the network in it, is not looked through.
-        let long = |length: usize| format!("{}192.0.2.7", "a.".repeat(length / 2)[..length - 9].to_owned());
+        let long = |length: usize| format!("{}.192.0.2.7", "a".repeat(length - 10));
         let network = |length| scrub_path(&long(length), prefix);
         assert!(network(FIELD_PATH - 11).is_some_and(|path| path.ends_with("192.0.2.0/24")));
         assert_eq!(network(FIELD_PATH + 1).as_deref(), Some("[redacted]"));
         assert!(Bound::FieldPath.times() > 0);
+        // Nor one of more points, nor one in which address follows address.
+        let names = |points: usize| scrub_path(&format!("{}192.0.2.7", "a.".repeat(points - 3)), prefix);
+        assert!(names(FIELD_NAMES).is_some_and(|path| path.ends_with("a.192.0.2.0/24")));
+        assert_eq!(names(FIELD_NAMES + 1).as_deref(), Some("[redacted]"));
+        assert_eq!(
+            scrub_path(&format!("request.headers.{}1", "1.".repeat(300)), prefix).as_deref(),
+            Some("[redacted]")
+        );
+        let many = |name: &str, count: usize| scrub_path(&format!("1.2.3.4.{name}.").repeat(count), prefix);
+        assert_eq!(many("x", 6), Some("1.2.3.0/24.x.".repeat(6)));
+        assert_eq!(many("5", 1).as_deref(), Some("1.2.3.0/24.5."));
+        assert_eq!(many("5", 6).as_deref(), Some("[redacted]"));
+        // A value is no path.
+        let value = format!("\"GET /.{}1\"", "1.".repeat(300));
+        assert_eq!(scrub_path(&value, prefix), scrub(&value, prefix));
+        assert_eq!(scrub_path("[0.5,1.5,2.5,3.5]", prefix), None);
         assert_eq!(scrub_path(&"1.".repeat(1 << 20), prefix).as_deref(), Some("[redacted]"));
         assert_eq!(scrub_name("conn_192.0.2.7_51234.qlog", prefix).as_deref(), Some("conn_192.0.2.0/24_51234.qlog"));
         for text in [

@@ -62,7 +62,7 @@ impl Deployment {
     }
 
     fn facts(&self, client: Client, server: Option<&str>) -> Facts {
-        let facts = self.enricher().enrich_client(client, None, server.unwrap_or(&self.host));
+        let facts = self.enricher().enrich_client(client, None, &[server.unwrap_or(&self.host)]);
         self.count(&facts);
         facts
     }

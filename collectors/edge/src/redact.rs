@@ -21,8 +21,55 @@ enum ValueKind {
     Address,
 }
 
+/// What stands before the name of a header or a cookie in the names of fields, of nginx' variables and of JSON that is
+/// written with them.
+const BEFORE_NAMES: [&str; 13] = [
+    "http_",
+    "sent_http_",
+    "sent_trailer_",
+    "upstream_http_",
+    "upstream_trailer_",
+    "upstream_cookie_",
+    "cookie_",
+    "header_",
+    "req_header_",
+    "request_header_",
+    "resp_header_",
+    "response_header_",
+    "trailer_",
+];
+
+/// Names that begin so and are no header's, or whose value is kept elsewhere too.
+const OF_REQUESTS: [&str; 9] = [
+    "http_version",
+    "http_protocol",
+    "http_method",
+    "http_host",
+    "http_scheme",
+    "http_status",
+    "http_path",
+    "header_block",
+    "header_field",
+];
+
+/// Whether a field, by its name, holds a header's or a cookie's value: `http_cookie`, `sent-http-set-cookie`.
+pub fn is_of_a_header(name: &str) -> bool {
+    is_spelled_as_of_a_header(&spelled(name))
+}
+
+/// The same of a name that is [`spelled`].
+fn is_spelled_as_of_a_header(name: &str) -> bool {
+    !OF_REQUESTS.contains(&name)
+        && BEFORE_NAMES.iter().any(|before| name.strip_prefix(before).is_some_and(|header| !header.is_empty()))
+}
+
+/// A name in small letters, with `_` between its words.
+fn spelled(name: &str) -> String {
+    name.chars().map(|letter| if letter == '-' { '_' } else { letter.to_ascii_lowercase() }).collect()
+}
+
 fn kind(key: &str) -> ValueKind {
-    match key.to_ascii_lowercase().as_str() {
+    match spelled(key).as_str() {
         "headers" | "header_list" | "header_fields" | "request_headers" | "response_headers" | "resp_headers"
         | "trailers" | "header_block" | "field_lines" => ValueKind::Headers,
         "payload"
@@ -44,9 +91,25 @@ fn kind(key: &str) -> ValueKind {
         | "user"
         | "user_id"
         | "username"
-        | "remote_user" => ValueKind::Payload,
+        | "remote_user"
+        | "proxy_authorization"
+        | "proxy_user"
+        | "password"
+        | "api_key"
+        | "apikey"
+        | "x_api_key"
+        | "session"
+        | "session_id"
+        | "sessionid" => ValueKind::Payload,
         "ip" | "ip_v4" | "ip_v6" | "src_ip" | "dst_ip" | "address" | "addr" | "local_address" | "remote_address"
         | "client_address" | "peer_address" | "client_ip" | "remote_ip" | "remote_addr" => ValueKind::Address,
+        name if ["_token", "_secret", "_password", "_cookie", "_cookies", "_authorization"]
+            .iter()
+            .any(|end| name.ends_with(end))
+            || is_spelled_as_of_a_header(name) =>
+        {
+            ValueKind::Payload
+        }
         _ => ValueKind::Plain,
     }
 }
@@ -206,6 +269,35 @@ mod tests {
             let kept = redacted("http:frame_created", "data", raw);
             assert!(serde_json::from_str::<Value>(&kept).is_ok(), "{kept}");
             assert_eq!(kept, want);
+        }
+    }
+
+    /// JSON that is written with nginx' variables, or with headers' own names.
+    #[test]
+    fn values_of_headers_and_cookies_are_not_kept_whatever_stands_before_their_names() {
+        for name in [
+            "http_cookie",
+            "http_authorization",
+            "http_x_forwarded_user",
+            "sent_http_set_cookie",
+            "upstream_http_location",
+            "cookie_sid",
+            "user-agent",
+            "User-Agent",
+            "set-cookie",
+            "Proxy-Authorization",
+            "http-referer",
+            "x-api-key",
+            "access_token",
+            "req_header_cookie",
+            "password",
+        ] {
+            assert_eq!(redacted("", name, "\"abc\""), "\"[redacted]\"", "{name}");
+            assert_eq!(redacted("", &format!("more.{name}"), "\"a b; c\""), "\"[redacted]\"", "more.{name}");
+        }
+        for name in ["http_version", "http_method", "http_status", "header_", "token_length", "cookie_count"] {
+            let kept = if name == "cookie_count" { "3" } else { "\"abc\"" };
+            assert_eq!(redacted("", name, kept), "as it is", "{name}");
         }
     }
 

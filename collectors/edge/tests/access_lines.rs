@@ -355,7 +355,7 @@ fn json_with_the_columns_names_needs_a_time_and_keeps_what_it_cannot_type() {
 
 #[test]
 fn where_a_client_stands_is_kept_only_where_its_address_is() {
-    let line = br#"{"time":1,"client_address":"192.0.2.7","client_port":5,"latitude":52.5,"longitude":13.4}"#;
+    let line = br#"{"time":1795168800,"client_address":"192.0.2.7","client_port":5,"latitude":52.5,"longitude":13.4}"#;
     for (toml, kept) in [("preset = \"json\"", None), ("preset = \"json\"\nredact = false", Some("\"52.5\""))] {
         let read = format(toml).read(line).unwrap();
         assert_eq!((read.location, more(&read, "latitude")), (Some((52.5, 13.4)), kept));
@@ -374,7 +374,7 @@ fn every_column_that_a_log_can_fill_can_be_filled() {
         // The preset has them all under their own names.
         let value = if column.name == "client_network" { "192.0.2.0/24" } else { "1" };
         let protocol = if column.name.starts_with("tcp_") { "\"protocol\":\"h2\"," } else { "" };
-        let line = format!("{{\"time\":1,{protocol}\"{}\":\"{value}\"}}", column.name);
+        let line = format!("{{\"time\":1795168800,{protocol}\"{}\":\"{value}\"}}", column.name);
         let found = preset("json").read(line.as_bytes()).unwrap();
         let is_taken = more(&found, &column.name).is_none() || matches!(column.name.as_str(), "time" | "time_is");
         assert_eq!(is_taken, !ours, "{}", column.name);
@@ -390,25 +390,39 @@ fn networks_in_a_line_are_no_finer_than_allowed() {
         ("192.0.2.7/32", "192.0.2.0/24", None),
         ("192.0.2.7", "-", Some("192.0.2.7")),
     ] {
-        let read = format.read(format!(r#"{{"time":1,"client_network":"{given}"}}"#).as_bytes()).unwrap();
+        let read = format.read(format!(r#"{{"time":1795168800,"client_network":"{given}"}}"#).as_bytes()).unwrap();
         assert_eq!(columns(&read, &["client_network"]), kept);
         assert_eq!(read.client, who.map_or(Client::default(), client));
     }
 }
 
 #[test]
-fn a_line_is_enriched_by_its_server_or_its_authority() {
-    let config: EnrichConfig = toml::from_str("[hosts.\"example.net\"]\npop = \"ber1\"").unwrap();
+fn a_line_is_enriched_by_its_server_the_host_or_its_authority() {
+    let config: EnrichConfig = toml::from_str(
+        "[hosts.\"example.net\"]\npop = \"ber1\"\n[hosts.\"edge-9\"]\npop = \"nyc9\"\n[hosts.\"*\"]\npop = \"none\"",
+    )
+    .unwrap();
     let enricher = Enricher::with_secret(&config, Some("a secret of the deployment")).unwrap();
     let mut read = preset("caddy")
-        .read(br#"{"ts":1,"request":{"remote_ip":"192.0.2.7","remote_port":"5","host":"example.net:443"}}"#)
+        .read(br#"{"ts":1795168800,"request":{"remote_ip":"192.0.2.7","remote_port":"5","host":"example.net:443"}}"#)
         .unwrap();
     read.enrich(&enricher, "edge-1");
     assert_eq!(columns(&read, &["pop", "client_network"]), "ber1 192.0.2.0/24");
     assert!(read.row.text(request_lines::CLIENT_KEY).is_some());
-    let mut read = preset("json").read(br#"{"time":1,"authority":"elsewhere"}"#).unwrap();
+    let mut read = preset("json").read(br#"{"time":1795168800,"authority":"elsewhere"}"#).unwrap();
     read.enrich(&enricher, "example.net");
     assert_eq!(columns(&read, &["pop"]), "ber1", "else where the log is read");
+    for (line, host, pop) in [
+        (r#"{"time":1795168800,"authority":"edge-9"}"#, "example.net", "ber1"), // the client does not choose its server
+        (r#"{"time":1795168800,"authority":"edge-9","server":"example.net"}"#, "edge-1", "ber1"),
+        (r#"{"time":1795168800,"authority":"anything"}"#, "edge-9", "nyc9"), // not the rest
+        (r#"{"time":1795168800,"authority":"anything"}"#, "edge-1", "none"),
+        (r#"{"time":1795168800}"#, "", "-"),
+    ] {
+        let mut read = preset("json").read(line.as_bytes()).unwrap();
+        read.enrich(&enricher, host);
+        assert_eq!(columns(&read, &["pop"]), pop, "{line} of {host}");
+    }
 }
 
 #[test]

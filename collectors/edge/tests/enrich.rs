@@ -50,7 +50,7 @@ fn config(test: &str) -> EnrichConfig {
 }
 
 fn ask(enricher: &Enricher, address: &str) -> Facts {
-    enricher.enrich(Some(address.parse().unwrap()), Some(443), None, "")
+    enricher.enrich(Some(address.parse().unwrap()), Some(443), None, &[])
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn keys_depend_on_address_port_and_secret_alone() {
     assert_ne!(first, key(&one, "192.0.2.8", 443));
     assert_ne!(first, key(&two, "192.0.2.7", 443));
     assert_eq!(key(&with(None), "192.0.2.7", 443), None);
-    assert_eq!(one.enrich(Some("192.0.2.7".parse().unwrap()), None, None, "").client_key, None, "no port, no key");
+    assert_eq!(one.enrich(Some("192.0.2.7".parse().unwrap()), None, None, &[]).client_key, None, "no port, no key");
     // Stored keys must stay joinable: the form is a promise.
     assert_eq!(first.as_deref(), Some("2dbf2c876889fc134dbe37018a290d9d"));
 }
@@ -112,7 +112,7 @@ fn private_addresses_are_truncated_and_not_looked_up() {
         assert!(facts.client_key.is_some());
     }
     assert_eq!(ask(&enricher, "0.0.0.0"), Facts::default());
-    assert_eq!(enricher.enrich(None, Some(1), None, ""), Facts::default());
+    assert_eq!(enricher.enrich(None, Some(1), None, &[]), Facts::default());
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn cells_are_of_given_coordinates_else_of_the_database_when_asked() {
     let mut config = config("cells");
     let cell = |config: &EnrichConfig, location| {
         let enricher = Enricher::with_secret(config, None).unwrap();
-        enricher.enrich(Some("192.0.2.7".parse().unwrap()), None, location, "").h3_cell
+        enricher.enrich(Some("192.0.2.7".parse().unwrap()), None, location, &[]).h3_cell
     };
     // The H3 library's own example: 37.7955, -122.3937 at resolution 7.
     let there = Some((37.7955, -122.3937));
@@ -154,8 +154,8 @@ fn hosts_are_found_by_name_and_by_the_longest_pattern() {
     )
     .unwrap();
     let enricher = Enricher::with_secret(&config, None).unwrap();
-    let pop = |host| enricher.enrich(None, None, None, host).pop;
-    assert_eq!(enricher.enrich(None, None, None, "Edge-1.example.net:443").server.as_deref(), Some("edge-1"));
+    let pop = |host| enricher.enrich(None, None, None, &[host]).pop;
+    assert_eq!(enricher.enrich(None, None, None, &["Edge-1.example.net:443"]).server.as_deref(), Some("edge-1"));
     assert_eq!(pop("edge-1.example.net."), Some("ber1".into()));
     assert_eq!(pop("x.ber.example.net"), Some("ber2".into()));
     assert_eq!(pop("x.example.net"), Some("somewhere".into()));

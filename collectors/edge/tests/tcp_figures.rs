@@ -120,11 +120,10 @@ fn a_log_of_ones_own_has_them_by_the_columns_names_or_a_table() {
         (r#""hq-interop""#, r#"- 5 - - - "10" "2""#),
         ("null", r#"- 5 - - - "10" "2""#),
     ] {
-        let line = format!(r#"{{"time":1,{figures},"rtt_variance_us":5,"protocol":{protocol}}}"#);
+        let line = format!(r#"{{"time":1795168800,{figures},"rtt_variance_us":5,"protocol":{protocol}}}"#);
         assert_eq!(read(&preset, &line, &names), want, "{protocol}");
     }
-    let odd =
-        r#"{"time":1,"protocol":"h2","tcp_congestion_window_packets":-1,"tcp_packets_lost_outstanding":4294967296}"#;
+    let odd = r#"{"time":1795168800,"protocol":"h2","tcp_congestion_window_packets":-1,"tcp_packets_lost_outstanding":4294967296}"#;
     assert_eq!(read(&preset, odd, &names), r#"- - - - - "-1" "4294967296""#);
     let table = format(
         r#"
@@ -138,6 +137,6 @@ fn a_log_of_ones_own_has_them_by_the_columns_names_or_a_table() {
         tcp_packets_lost_outstanding = { from = "tcp.fc_lost" }
         "#,
     );
-    let line = r#"{"ts":1,"proto":"HTTP/2.0","tcp":{"fc_rtt":62,"fc_rttvar":15,"cwnd":10,"fc_lost":2},"tcp_packets_lost_outstanding":9}"#;
+    let line = r#"{"ts":1795168800,"proto":"HTTP/2.0","tcp":{"fc_rtt":62,"fc_rttvar":15,"cwnd":10,"fc_lost":2},"tcp_packets_lost_outstanding":9}"#;
     assert_eq!(read(&table, line, &["tcp_packets_lost_outstanding"]), "62000 15000 10 2 - 9", "the table says where");
 }

@@ -263,8 +263,14 @@ fuzz_target!(|data: &[u8]| {
         connection_id: "c".to_owned(),
         trace_id: "t".to_owned(),
         vantage: [Vantage::Server, Vantage::Client, Vantage::Network, Vantage::Unknown][usize::from(vantage % 4)],
-        losses: [LossReporting::Packet, LossReporting::Batch, LossReporting::Counter, LossReporting::None]
-            [usize::from(losses % 4)],
+        losses: [
+            LossReporting::Packet,
+            LossReporting::Unknown,
+            LossReporting::Batch,
+            LossReporting::Counter,
+            LossReporting::None,
+        ][usize::from(losses % 5)],
+        flow_is_server: vantage >= 128,
         frameless: frameless % 4 == 0,
         started_us: (frameless % 3 == 0).then_some(1_700_000_000_000_000),
         ..Trace::default()

@@ -3,7 +3,7 @@
 -- It stands for `millionths` millionths of a connection. The inner step is the view connections_now, held to the days of the window. Written into others.
 SELECT
     *,
-    1 / if(trace_probability > 0, trace_probability, 1) AS weight,
+    1 / if(trace_probability BETWEEN 0.000001 AND 1, trace_probability, 1) AS weight,
     toUInt64(round(weight * 1000000)) AS millionths
 FROM
 (

@@ -1,2 +1,2 @@
 -- When a log line's request ended. Written into others.
-if(time_is = 'end', time, time + toIntervalMicrosecond(ifNull(duration_us, 0)))
+(/* time_of_a_line.sql */) + toIntervalMicrosecond(if(time_is = 'end', 0, ifNull((/* duration_of_a_line.sql */), 0)))

@@ -11,7 +11,7 @@ SELECT
     connection_id,
     trace_day
 FROM connections
-WHERE (trace_day BETWEEN within.1 AND within.2 OR trace_day = toDate(0))
+WHERE (trace_day BETWEEN within.1 AND within.2 OR (/* undated_day.sql */))
     AND connection_id IN (SELECT name FROM {called:Identifier} WHERE NOT is_key)
 UNION DISTINCT
 SELECT
@@ -20,5 +20,5 @@ SELECT
     connection_id,
     trace_day
 FROM connection_aliases
-WHERE (trace_day BETWEEN within.1 AND within.2 OR trace_day = toDate(0))
+WHERE (trace_day BETWEEN within.1 AND within.2 OR (/* undated_day.sql */))
     AND alias IN (SELECT name FROM {called:Identifier})

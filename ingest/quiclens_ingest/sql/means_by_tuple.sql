@@ -28,7 +28,8 @@ WITH
             arrayJoin([-1, 0, 1]) + intDiv(toUnixTimestamp64Micro(lines.start_at), 50000) AS slot
         FROM {lines:Identifier} AS lines
         INNER JOIN keys ON keys.client_key = lines.client_key
-        WHERE lines.method IS NOT NULL
+        WHERE lines.start_at IS NOT NULL
+            AND lines.method IS NOT NULL
             AND lines.path IS NOT NULL
             AND (lines.time_is = 'start' OR lines.duration_us IS NOT NULL)
             AND (log_id, offset) NOT IN (SELECT log_id, offset FROM {means:Identifier})

@@ -3,21 +3,22 @@
 INSERT INTO {connections:Identifier}
 WITH
     (
-        SELECT (minIf(trace_day, trace_day > toDate(0)) - 1, max(trace_day) + 1)
+        SELECT (min(trace_day) - 1, max(trace_day) + 1)
         FROM {found:Identifier}
+        WHERE NOT (/* undated_day.sql */)
     ) AS days,
     traces AS
     (
         SELECT DISTINCT
             connection_id,
             trace_day,
-            started_at AS from_at,
-            started_at + toIntervalMicrosecond(duration_us) AS to_at
+            (/* start_of_a_trace.sql */) AS from_at,
+            (/* end_of_a_trace.sql */) AS to_at
         FROM connections
         WHERE (
                 trace_day BETWEEN days.1 AND days.2
-                OR trace_day = toDate(0)
-                OR connection_id IN (SELECT connection_id FROM {found:Identifier} WHERE trace_day = toDate(0))
+                OR (/* undated_day.sql */)
+                OR connection_id IN (SELECT connection_id FROM {found:Identifier} WHERE (/* undated_day.sql */))
             )
             AND connection_id IN (SELECT connection_id FROM {found:Identifier})
             AND connection_id NOT IN (SELECT connection_id FROM {connections:Identifier})

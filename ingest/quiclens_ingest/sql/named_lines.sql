@@ -15,7 +15,7 @@ WITH
     candidates AS
     (
         SELECT
-            *,
+            * REPLACE ((/* duration_of_a_line.sql */) AS duration_us),
             (/* start_of_a_line.sql */) AS start_at,
             (/* end_of_a_line.sql */) AS end_at
         FROM request_lines

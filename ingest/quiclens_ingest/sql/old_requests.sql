@@ -1,5 +1,5 @@
 -- One row is a request that stands in the store and may have to change: one of a connection or a line in hand. It stands in
--- a minute in which a stream or a line of those began, in any version, or is undated.
+-- a minute in which a stream or a line of those begins, or began when it was linked, or is undated.
 INSERT INTO {old:Identifier}
 WITH places AS
 (
@@ -8,8 +8,28 @@ WITH places AS
     WHERE trace_day IN (SELECT day FROM {connections:Identifier})
         AND connection_id IN (SELECT connection_id FROM {connections:Identifier})
     UNION DISTINCT
-    SELECT toStartOfMinute(start_at) AS minute
+    SELECT ifNull(toStartOfMinute(start_at), toDateTime(0, 'UTC')) AS minute
     FROM {lines:Identifier}
+    UNION DISTINCT
+    SELECT started_minute AS minute
+    FROM
+    (
+        SELECT
+            connection_id,
+            day,
+            started_minute,
+            count()
+        FROM request_versions
+        WHERE connection_id IN (SELECT connection_id FROM {connections:Identifier})
+            AND day IN (SELECT arrayJoin([day - 1, day, day + 1]) FROM {connections:Identifier})
+        GROUP BY
+            connection_id,
+            day,
+            started_minute
+    )
+    UNION DISTINCT
+    SELECT started_hour + 60 * arrayJoin(range(60)) AS minute
+    FROM {again:Identifier}
     UNION DISTINCT
     SELECT started_minute AS minute
     FROM {minutes:Identifier}

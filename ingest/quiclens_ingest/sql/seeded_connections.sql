@@ -3,9 +3,17 @@
 -- for on every day.
 INSERT INTO {connections:Identifier}
 WITH
+    days AS
     (
-        SELECT (minIf(first_day, first_day > toDate(0)) - 1, max(last_day) + 1)
+        SELECT
+            connection_id,
+            arrayJoin([first_day, last_day]) AS trace_day
         FROM {taken:Identifier}
+    ),
+    (
+        SELECT (min(trace_day) - 1, max(trace_day) + 1)
+        FROM days
+        WHERE NOT (/* undated_day.sql */)
     ) AS within
 SELECT
     taken.connection_id,
@@ -20,13 +28,13 @@ LEFT JOIN
     SELECT DISTINCT
         connection_id,
         trace_day,
-        started_at AS from_at,
-        started_at + toIntervalMicrosecond(duration_us) AS to_at
+        (/* start_of_a_trace.sql */) AS from_at,
+        (/* end_of_a_trace.sql */) AS to_at
     FROM connections
     WHERE (
             trace_day BETWEEN within.1 AND within.2
-            OR trace_day = toDate(0)
-            OR connection_id IN (SELECT connection_id FROM {taken:Identifier} WHERE first_day = toDate(0))
+            OR (/* undated_day.sql */)
+            OR connection_id IN (SELECT connection_id FROM days WHERE (/* undated_day.sql */))
         )
         AND connection_id IN (SELECT connection_id FROM {taken:Identifier})
 ) AS traces ON traces.connection_id = taken.connection_id

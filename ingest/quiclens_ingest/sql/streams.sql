@@ -5,7 +5,7 @@ INSERT INTO {streams:Identifier}
 SELECT
     streams.*,
     connections.started_at AS connection_started_at,
-    connections.duration_us AS connection_duration_us,
+    connections.ended_at AS connection_ended_at,
     connections.complete AS connection_complete,
     connections.events_kept,
     connections.event_probability,
@@ -33,7 +33,7 @@ SELECT
     connections.server_release
 FROM
 (
-    SELECT *
+    SELECT * REPLACE ((/* start_of_a_trace.sql */) AS started_at)
     FROM streams
     WHERE trace_day IN (SELECT day FROM {connections:Identifier})
         AND connection_id IN (SELECT connection_id FROM {connections:Identifier})
@@ -44,7 +44,9 @@ FROM
 ) AS streams
 INNER JOIN
 (
-    SELECT *
+    SELECT
+        * REPLACE ((/* start_of_a_trace.sql */) AS started_at),
+        (/* end_of_a_trace.sql */) AS ended_at
     FROM connections
     WHERE trace_day IN (SELECT day FROM {connections:Identifier})
         AND connection_id IN (SELECT connection_id FROM {connections:Identifier})

@@ -2,6 +2,7 @@
 SELECT count() > 0
 FROM {lines:Identifier}
 WHERE client_key IS NOT NULL
+    AND start_at IS NOT NULL
     AND method IS NOT NULL
     AND path IS NOT NULL
     AND (time_is = 'start' OR duration_us IS NOT NULL)

@@ -90,7 +90,8 @@ def insecure(manifests: Sequence[Manifest]) -> Iterator[str]:
 
 
 def not_taken(manifests: Sequence[Manifest]) -> Iterator[str]:
-    """What the programs say against their settings and arguments, and mounts that no volume is for."""
+    """What the programs say against their settings and arguments, mounts that no volume is for, and secrets that they
+    name and that are not mounted."""
     configs = {each["metadata"]["name"]: each["data"] for each in manifests if each["kind"] == "ConfigMap"}
     for each in manifests:
         if (pod := pod_of(each)) is None:
@@ -110,17 +111,20 @@ def not_taken(manifests: Sequence[Manifest]) -> Iterator[str]:
                 config = volumes[volume].get("configMap")
                 for file, text in configs[config["name"]].items() if config else ():
                     (place / file).write_text(_in(root, text), encoding="utf-8")
-            for path in _secrets(container, configs):
+            own = [configs[volumes[volume]["configMap"]["name"]] for volume in mounts if "configMap" in volumes[volume]]
+            for path in sorted(_secrets(container, own)):
+                if str(Path(path).parent) not in mounts.values():
+                    yield f"{name}: {path} is not mounted"
                 (root / path.removeprefix("/")).parent.mkdir(parents=True, exist_ok=True)
                 (root / path.removeprefix("/")).write_text("secret" * 8, encoding="utf-8")
             for said in _checked(container, root):
                 yield f"{name}: {said}"
 
 
-def _secrets(container: Manifest, configs: Mapping[str, Mapping[str, str]]) -> set[str]:
-    """Paths below /run/secrets that settings, arguments and variables name."""
+def _secrets(container: Manifest, configs: Sequence[Mapping[str, str]]) -> set[str]:
+    """Paths below /run/secrets that its settings, arguments and variables name."""
     texts = [*container.get("args", ()), *(each.get("value", "") for each in container.get("env", ()))]
-    texts += [text for config in configs.values() for text in config.values()]
+    texts += [text for config in configs for text in config.values()]
     return {path for text in texts for path in re.findall(r"/run/secrets/[\w./-]+", text)}
 
 

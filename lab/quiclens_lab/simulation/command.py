@@ -1,7 +1,8 @@
 """`quiclens-lab simulation`: does the collector lose or double anything, whatever befalls its machine?
 
-Seeds are run in turns, by as many processes as there are cores. What a turn found is kept in `.made/simulation`, so
-that a run that was ended goes on, as long as the collector's code is the same.
+Seeds are run in turns, by as many processes as there are cores. What a turn found is kept in `.made/simulation`, and of
+a run that is kept in `lab/simulation-runs`, so that a run that was ended goes on, on another machine too, as long as
+the collector's code is the same.
 """
 
 import json
@@ -62,7 +63,7 @@ def simulation(
             old.unlink()
         shutil.copy(build(), program.with_suffix(".new"))
         program.with_suffix(".new").rename(program)
-    kept = RunLines(MADE, f"{code}.jsonl", ScheduleRun)
+    kept = RunLines(MADE, f"{code}.jsonl", ScheduleRun, also=KEPT if is_kept else None)
     done = list(kept.read())
     run = {each.first for each in done}
     firsts = [first for first in range(0, schedules, TURN) if first not in run]

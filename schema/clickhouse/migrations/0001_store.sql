@@ -316,6 +316,7 @@ SETTINGS
     fsync_part_directory = 1;
 
 -- One row is one line of an HTTP access log; its last columns are what the server's TCP said of the connection then.
+-- `stored_at` tells which of two versions is the later one, where they lie on two days and never meet in a merge.
 CREATE TABLE IF NOT EXISTS request_lines
 (
     log_id String CODEC(ZSTD(3)),
@@ -359,6 +360,7 @@ CREATE TABLE IF NOT EXISTS request_lines
     tcp_congestion_window_packets Nullable(UInt32) CODEC(ZSTD(3)),
     tcp_packets_lost_outstanding Nullable(UInt32) CODEC(ZSTD(3)),
     tcp_packets_retransmitted_outstanding Nullable(UInt32) CODEC(ZSTD(3)),
+    stored_at DateTime64(6, 'UTC') MATERIALIZED now64(6) CODEC(ZSTD(3)),
     INDEX by_connection_id connection_id TYPE bloom_filter(0.01) GRANULARITY 1,
     INDEX by_time time TYPE minmax GRANULARITY 1
 )
@@ -377,6 +379,7 @@ SETTINGS
 -- A traced request that takes a line whose own request lies in another partition, across midnight or undated, `crosses`
 -- until that one is deleted; the view shows none that was taken so.
 -- A day to which nothing was written for an hour becomes one part, of which FINAL costs nothing.
+-- Its projections say where requests of a log's lines, and of a connection, stand or stood in any version.
 -- saves and cannot_show are its stream's, so that a report needs no join.
 CREATE TABLE IF NOT EXISTS request_versions
 (
@@ -474,12 +477,17 @@ CREATE TABLE IF NOT EXISTS request_versions
     is_deleted UInt8 CODEC(ZSTD(3)),
     INDEX by_crosses crosses TYPE minmax GRANULARITY 16,
     INDEX by_external_id external_id TYPE bloom_filter(0.01) GRANULARITY 1,
-    INDEX by_request_id request_id TYPE bloom_filter(0.01) GRANULARITY 1
+    INDEX by_request_id request_id TYPE bloom_filter(0.01) GRANULARITY 1,
+    PROJECTION by_log (SELECT log_id, started_hour, min(offset), max(offset) GROUP BY log_id, started_hour),
+    PROJECTION by_connection (
+        SELECT connection_id, day, started_minute, count() GROUP BY connection_id, day, started_minute
+    )
 )
 ENGINE = ReplacingMergeTree(version, is_deleted)
 PARTITION BY day
 ORDER BY (started_hour, started_minute, request_id, line_key)
 SETTINGS
+    deduplicate_merge_projection_mode = 'rebuild',
     min_age_to_force_merge_seconds = 3600,
     min_age_to_force_merge_on_partition_only = 1,
     fsync_after_insert = 1,

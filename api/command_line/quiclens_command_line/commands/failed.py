@@ -7,6 +7,7 @@ from quiclens_schema.store import DEFAULT_URL
 from quiclens_command_line.commands.options import AsJson, Limit, Since, StoreUrl, Until, WhereTexts
 from quiclens_command_line.output import answer
 from quiclens_command_line.show.reports_of_connections import plain_view
+from quiclens_command_line.show.slow import groups_line
 from quiclens_questions import where as conditions
 from quiclens_questions.connections import connection_columns
 from quiclens_questions.failed_connections import failed as ask_failed
@@ -46,5 +47,6 @@ def failed(
         found = ask_failed(data, asked, limit)
     title = "Connections that never became a request"
     nothing = "No connection failed." if found.coverage["requests"] else "No connections match."
-    answer(as_json, found.document(), *plain_view(found, title, nothing))
+    left_out = groups_line(found.groups, found.groups_shown)
+    answer(as_json, found.document(), *plain_view(found, title, nothing), *([left_out] if left_out else []))
     return DONE if found.rows else NOTHING_FOUND

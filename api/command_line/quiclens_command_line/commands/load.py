@@ -28,6 +28,12 @@ def load(
         Path | None,
         typer.Option(metavar="FILE.toml", help="What the access logs' lines are: nginx, Envoy, Caddy, HAProxy …"),
     ] = None,
+    requests_host: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="Host that wrote the access logs, or the name of the collector that reads them."
+        ),
+    ] = None,
     redact: Annotated[
         bool, typer.Option("--redact", help="Keep no client address, header value, payload byte, user name.")
     ] = False,
@@ -41,6 +47,9 @@ def load(
 
     What a log says is stored as it says it, so that `export` gives every record back. With --redact addresses become
     networks, and what a request carried is not kept, as collectors do on servers.
+
+    Access logs of several hosts may begin with one line: load each with its --requests-host, or their lines replace
+    each other. With a collector's name they are the rows that this collector made.
 
     Examples:
 
@@ -58,7 +67,7 @@ def load(
         if not path.exists():
             say(f"cannot read {path}: there is nothing there")
     with opened(store, create=True) as data:
-        document = load_into(data, logs, lines, requests_format, redact=redact)
+        document = load_into(data, logs, lines, requests_format, redact=redact, requests_host=requests_host)
     next_step = "quiclens slow" + ("" if store == DEFAULT_URL else f" --store {without_password(store)}")
     answer(as_json, document, *load_view(document, next_step))
     if no_time := document["rejected"].get("no_time", 0):

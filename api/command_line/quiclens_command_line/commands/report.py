@@ -188,13 +188,16 @@ def report(
     asked = asked_of(name, words, where or [], ends, Options(without, between, base, later, of, time_zone, split), now)
     with opened(store) as data:
         found = REPORTS[name].answer(data, asked)
+    left_out = groups_line(found.groups, found.groups_shown)
     if form is Format.table or as_json:
-        left_out = groups_line(found.groups, found.groups_shown)
         answer(as_json, document_in_words(found), *VIEWS[name](found, asked), *([left_out] if left_out else []))
     else:
         print_text(markdown(found) if form is Format.markdown else comma_separated(found))
-        for warning in found.warnings if form is Format.csv else ():
-            say(warning["text"])
+        if form is Format.csv:
+            for warning in found.warnings:
+                say(warning["text"])
+            if left_out:
+                say(left_out.plain)
     if draw:
         _draw(found, draw)
     return DONE if found.rows else NOTHING_FOUND

@@ -76,7 +76,7 @@ def triage(
         with opened(store) as data:
             if not (since or until or follow):
                 window = replace(window, until=_after_newest(data))
-            found = ask_triage(data, Triage(*window.closed(), conditions.read(where or [], now)))
+            found = ask_triage(data, Triage(*window.closed(), conditions.read(where or [], now), tuple(where or [])))
         told = _new(found, known)
         if told["findings"] or not follow:
             if markdown:

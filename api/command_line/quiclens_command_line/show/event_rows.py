@@ -27,8 +27,8 @@ _ORDINARY = ("quic:packet_sent", "quic:packet_received")
 Row = Mapping[str, Any]
 
 
-def event_rows(events: Sequence[Row], stream: Row, count: int) -> Table:
-    """At most `count`: how it began, how it ended, and in between what is no ordinary packet."""
+def event_rows(events: Sequence[Row], all_of_them: int, stream: Row, count: int) -> Table:
+    """At most `count`: how it began, how it ended, and in between what is no ordinary packet; of how many in all."""
     table = titled("The log around it")
     table.add_column("at ms", justify="right", no_wrap=True)
     table.add_column("seq", justify="right", no_wrap=True, style="dim")
@@ -41,6 +41,10 @@ def event_rows(events: Sequence[Row], stream: Row, count: int) -> Table:
         if index < len(events):
             _add(table, events[index], stream)
         before = index
+    if all_of_them > len(events):
+        kept = "losses and changes of state, then what is nearest to its beginning and end"
+        table.caption = f"of {len(events):,} of {all_of_them:,} events: {kept}"
+        table.caption_justify = "left"
     return table
 
 

@@ -54,12 +54,12 @@ def explain_view(found: Explanation, events: int) -> Iterator[RenderableType]:
         yield _Legend(document)
         yield marks(stream)
         if document["episodes"]:
-            yield episode_rows(document["episodes"], stream["start_us"])
+            yield episode_rows(document["episodes"], document["episodes_all"], stream["start_us"])
         still_open = document["connection"].get("open_episodes")
         if isinstance(still_open, Sequence) and still_open:
             yield Text(f"not over when the trace ended: {', '.join(map(str, still_open))}", style="dim")
         if document["events"] and events:
-            yield event_rows(document["events"], stream, events)
+            yield event_rows(document["events"], document["events_all"], stream, events)
         yield _coverage(document)
         yield from _interval_note(parts)
         yield from _bounds_note(document)

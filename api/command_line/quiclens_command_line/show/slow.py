@@ -60,7 +60,7 @@ def _table(rows: Sequence[Row], by: str, title: str, is_by_usual: bool) -> Table
     groups = _grouped(rows, by) if by else [(None, rows)]
     table = titled(title)
     if by:
-        table.add_column(by, no_wrap=True, style="bold", max_width=24)
+        table.add_column(by, overflow="fold", style="bold", max_width=40)
     table.add_column("duration", justify="right", no_wrap=True)
     if is_by_usual:
         table.add_column("beside usual", justify="right", no_wrap=True)

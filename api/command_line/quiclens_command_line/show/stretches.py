@@ -46,7 +46,7 @@ def marks(stream: Row) -> Table:
     return table
 
 
-def episode_rows(found: Sequence[Row], start_us: int) -> Table:
+def episode_rows(found: Sequence[Row], all_of_them: int, start_us: int) -> Table:
     table = titled("Episodes", cards_below=0)
     table.add_column("kind", no_wrap=True)
     table.add_column("whose", no_wrap=True, rank=1)
@@ -68,7 +68,8 @@ def episode_rows(found: Sequence[Row], start_us: int) -> Table:
             duration(row["wait_us"]) if "wait_us" in row else "",
             row["trigger"],
         )
-    if len(found) > len(longest):
-        table.caption = f"the longest {len(longest)} of {len(found)}"
+    if all_of_them > len(longest):
+        of_first = f" of the first {len(found)}" if all_of_them > len(found) else ""
+        table.caption = f"the longest {len(longest)}{of_first} of {all_of_them:,}"
         table.caption_justify = "left"
     return table

@@ -24,7 +24,7 @@ def triage_view(document: TriageDocument) -> Iterator[RenderableType]:
         yield Text(f"Nothing that chance does not explain, {stretch}.")
     for finding in document["findings"]:
         yield Text(finding["sentence"], style="bold")
-        conditions = " ".join(f"--where {quote(text)}" for text in filters(finding))
+        conditions = " ".join(f"--where {quote(text)}" for text in filters(finding, document))
         yield in_one_line(f"  quiclens slow --since {whole_seconds(finding['since'])} {conditions}".rstrip())
         for each in finding["examples"]:
             yield in_one_line(f"  quiclens explain {quote(each['request_id'])}   # {duration(each['duration_us'])}")

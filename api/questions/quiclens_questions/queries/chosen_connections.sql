@@ -60,7 +60,7 @@ FROM
         ifNull(c.device, line.device) AS device,
         ifNull(c.client_network, line.client_network) AS client_network,
         coalesce(line.user_hash, c.connection_id) AS sample_cluster,
-        1 / if(c.trace_probability > 0, c.trace_probability, 1) AS connection_weight
+        1 / if(c.trace_probability BETWEEN 0.000001 AND 1, c.trace_probability, 1) AS connection_weight
     FROM (/* connections_in_window.sql */) AS c
     LEFT JOIN
     (

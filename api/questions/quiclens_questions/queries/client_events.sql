@@ -30,7 +30,8 @@ INNER JOIN
             trace_id,
             started_at,
             connection_id AS sample_cluster,
-            1 / if(trace_probability > 0, trace_probability, 1) / if(event_probability > 0, event_probability, 1) AS connection_weight,
+            1 / if(trace_probability BETWEEN 0.000001 AND 1, trace_probability, 1)
+                / if(event_probability BETWEEN 0.000001 AND 1, event_probability, 1) AS connection_weight,
             pop,
             carrier,
             asn,

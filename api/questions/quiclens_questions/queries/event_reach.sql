@@ -15,6 +15,7 @@ FROM
         *,
         event_probability * trace_probability AS probability
     FROM (/* chosen_connections.sql */)
+    WHERE packets > 0
 )
 GROUP BY by_values
 ORDER BY

@@ -13,7 +13,7 @@ FROM
         trace_id,
         1 / (event_probability * trace_probability) AS weight
     FROM (/* chosen_connections.sql */)
-    WHERE events_kept = 'all' AND event_probability * trace_probability > 0
+    WHERE packets > 0 AND events_kept = 'all' AND event_probability * trace_probability BETWEEN 0.000001 AND 1
 ) AS c
 INNER JOIN
 (

@@ -1,6 +1,6 @@
 -- One row is one event that speaks of a stream, or a loss, probe or change of state while it lasted. Where there are
--- more than the limit, those nearest the stream's first and last moment are kept, rare ones before packets. Rows that
--- stand twice are alike: one of each seq is taken.
+-- more than the limit, those nearest the stream's first and last moment are kept, rare ones before packets; each row says
+-- how many there are. Rows that stand twice are alike: one of each seq is taken.
 SELECT
     *
 FROM
@@ -11,7 +11,8 @@ FROM
         `frames.stream_id` AS frame_stream_ids,
         `frames.offset` AS frame_offsets,
         `frames.length` AS frame_lengths,
-        `frames.fin` AS frame_fins
+        `frames.fin` AS frame_fins,
+        uniqExact(seq) OVER () AS events_all
     FROM events
     WHERE connection_id = {connection_id:String}
         AND vantage = {vantage:String}

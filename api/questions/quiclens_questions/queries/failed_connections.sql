@@ -1,17 +1,20 @@
 -- One row is one carrier, region and reason: connections that never became a request, and how many there were in all.
--- A log without packets (an application's own) says nothing of a connection, so it is none that failed.
+-- A log without packets (an application's own) is of no connection. In every row: how many rows tell of failed
+-- connections, and how many failed in all.
 SELECT
     carrier,
     region,
     reason,
     countIf(is_failed) AS connections,
-    sum(count()) OVER (PARTITION BY carrier, region) AS of
+    sum(count()) OVER (PARTITION BY carrier, region) AS of,
+    countIf(connections > 0) OVER () AS all_rows,
+    sum(connections) OVER () AS all_failed
 FROM
 (
     SELECT
         carrier,
         region,
-        request_count = 0 AND packets > 0 AS is_failed,
+        request_count = 0 AS is_failed,
         multiIf(
             NOT is_failed, '',
             close_reason != '', close_reason,
@@ -20,6 +23,7 @@ FROM
             'no request was made'
         ) AS reason
     FROM (/* chosen_connections.sql */)
+    WHERE packets > 0
 )
 GROUP BY
     carrier,

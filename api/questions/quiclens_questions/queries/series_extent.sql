@@ -2,6 +2,7 @@
 -- the log, by whose order the other questions find it.
 SELECT
     count() AS events,
+    countIf(name = 'quic:packet_lost') AS losses,
     min(seq) AS first_seq,
     max(seq) AS last_seq,
     min(time_us) AS first_us,

@@ -1,5 +1,6 @@
 -- One row is one path's requests of a finding: how many there are since it began and before it, the time that those took and
--- what the traced ones spent it on; and in every row how many requests and users it has in all since then, of how many.
+-- what the traced ones spent it on; and in every row how many requests and users it has in all since then, of how many of
+-- those that were asked about, whatever else was found among them.
 SELECT
     path,
     after,
@@ -50,7 +51,7 @@ CROSS JOIN
     FROM requests
     WHERE started_at >= {began:DateTime64(6, 'UTC')}
         AND (/* in_window.sql */)
-    /* conditions */
+    /* asked conditions */
 ) AS counted
 ORDER BY
     after DESC,

@@ -18,6 +18,7 @@ from quiclens_web.api import (
     routes_requests,
     routes_watch,
 )
+from quiclens_web.api.exports import Exports
 from quiclens_web.api.settings import ApiSettings
 from quiclens_web.api.strict import parameters_of
 from quiclens_web.api.uploads import Uploads
@@ -69,6 +70,7 @@ def create_app(
     metrics = metrics or FrontMetrics()
     app.state.questions = answering.Questions(settings, metrics, budget or MemoryBudget(settings.limits.held_bytes))
     app.state.uploads = Uploads(settings.uploads, metrics)
+    app.state.exports = Exports(settings.exports, settings.limits)
     app.state.answers = answers or Answers()
     app.state.parameters = frozenset[str]().union(
         *(parameters_of(each) for part in _PARTS for each in part.router.routes if isinstance(each, APIRoute))

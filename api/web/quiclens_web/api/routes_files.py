@@ -2,10 +2,11 @@
 
 import os
 import re
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path as FilePath
-from tempfile import NamedTemporaryFile, TemporaryDirectory
-from typing import IO, Annotated
+from tempfile import TemporaryDirectory
+from typing import Annotated
 from urllib.parse import quote
 
 from fastapi import APIRouter, Depends, Path, Query, Request
@@ -17,9 +18,10 @@ from starlette.responses import Response, StreamingResponse
 from quiclens_questions import collector, documents
 from quiclens_questions.client_secret import client_secret
 from quiclens_questions.document import document_text
-from quiclens_questions.export import ExportRequest, chosen, export
+from quiclens_questions.export import ExportRequest, chosen, export_watched
 from quiclens_questions.failure import CannotRun, usage
 from quiclens_web.api.answering import NotFound, QuestionRunner, asking
+from quiclens_web.api.exports import Draft, Export, Exports
 from quiclens_web.api.strict import StrictRoute
 from quiclens_web.api.uploads import Upload, Uploads
 from quiclens_web.front.access import Role, visitor_of
@@ -32,7 +34,6 @@ Name = Annotated[str, Path(max_length=300, description="Of the connection: any i
 Vantage = Annotated[str, Query(max_length=16, description="Whose trace: `server`, `client` or `network`.")]
 TraceId = Annotated[str, Query(max_length=32, description="Of several traces, this one.")]
 _SQLOG, _QLOG = "application/qlog+json-seq", "application/qlog+json"
-_PIECE = 1 << 18
 _MODES = {"sqlog": "for-qvis", "qlog": "as-is"}
 UPLOAD = "/api/v1/traces"
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]")
@@ -45,9 +46,11 @@ _NAME = 200  # of an uploaded file, for people
     response_class=StreamingResponse,
     responses={200: {"content": {_SQLOG: {}}}},
 )
-async def for_qvis(app: App, connection_id: Name, vantage: Vantage = "", trace_id: TraceId = "") -> Response:
+async def for_qvis(
+    request: Request, app: App, connection_id: Name, vantage: Vantage = "", trace_id: TraceId = ""
+) -> Response:
     """JSON-SEQ that every view of qvis takes."""
-    return await _file(app, _SQLOG, connection_id, "sqlog", vantage, trace_id)
+    return await _file(request, app, _SQLOG, connection_id, "sqlog", vantage, trace_id)
 
 
 @router.get(
@@ -56,15 +59,26 @@ async def for_qvis(app: App, connection_id: Name, vantage: Vantage = "", trace_i
     response_class=StreamingResponse,
     responses={200: {"content": {_QLOG: {}}}},
 )
-async def as_logged(app: App, connection_id: Name, vantage: Vantage = "", trace_id: TraceId = "") -> Response:
+async def as_logged(
+    request: Request, app: App, connection_id: Name, vantage: Vantage = "", trace_id: TraceId = ""
+) -> Response:
     """Every record with the fields and values that the server wrote, as JSON."""
-    return await _file(app, _QLOG, connection_id, "qlog", vantage, trace_id)
+    return await _file(request, app, _QLOG, connection_id, "qlog", vantage, trace_id)
 
 
-async def _file(app: QuestionRunner, kind: str, connection_id: str, form: str, vantage: str, trace_id: str) -> Response:
-    draft = await app.run(lambda store: export_as(store, connection_id, form, vantage, trace_id))
+async def _file(
+    request: Request, app: QuestionRunner, kind: str, connection_id: str, form: str, vantage: str, trace_id: str
+) -> Response:
+    async with exporting(request) as mine:
+        draft = await app.run(lambda store: export_as(store, mine, connection_id, form, vantage, trace_id))
     headers = {"Content-Disposition": _disposition(f"{os.path.basename(connection_id) or 'connection'}.{form}")}
-    return StreamingResponse(pieces(draft), media_type=kind, headers=headers)
+    return StreamingResponse(draft.pieces(), media_type=kind, headers=headers)
+
+
+def exporting(request: Request) -> AbstractAsyncContextManager[Export]:
+    """An export of whoever asks."""
+    exports: Exports = request.app.state.exports
+    return exports.of(visitor_of(request).crowd)
 
 
 def _disposition(name: str) -> str:
@@ -72,23 +86,17 @@ def _disposition(name: str) -> str:
     return f"inline; filename=\"{_plain(name)}\"; filename*=UTF-8''{quote(name, safe='')}"
 
 
-def export_as(store: Store, connection_id: str, form: str, vantage: str = "", trace_id: str = "") -> IO[bytes]:
-    """A connection's trace in a file without a name, at its start; NotFound when there is none."""
+def export_as(
+    store: Store, mine: Export, connection_id: str, form: str, vantage: str = "", trace_id: str = ""
+) -> Draft:
+    """A connection's trace in a file without a name; NotFound when there is none."""
     wanted = ExportRequest(connection_id, form, _MODES[form], None, vantage, trace_id)
     trace = chosen(store, wanted)
     if trace is None:
         raise NotFound(f"there is no trace of connection {wanted.connection_id!r}", "ids are those of /api/v1/requests")
-    draft = NamedTemporaryFile()  # noqa: SIM115 (closed when it was sent)
-    export(store, wanted, trace, draft)
-    draft.seek(0)
+    draft = mine.draft()
+    export_watched(store, wanted, trace, draft.file, draft.holds)
     return draft
-
-
-def pieces(draft: IO[bytes]) -> Iterator[bytes]:
-    """A file piece by piece, closed at the end."""
-    with draft:
-        while piece := draft.read(_PIECE):
-            yield piece
 
 
 @router.post(
@@ -110,7 +118,7 @@ async def uploaded(
     if visitor.role is Role.READER:
         raise Stopped("not_let_in", "a reader may not load", "use the token of a writer or of an uploader")
     uploads: Uploads = request.app.state.uploads
-    async with uploads.of((visitor.name, visitor.address)) as upload:
+    async with uploads.of(visitor.crowd) as upload:
         with TemporaryDirectory(prefix="quiclens-upload-") as folder:
             path = FilePath(folder) / (_plain(name) or "upload")
             await _received(request.stream(), path, app.settings.limits.upload_bytes, upload.hold)

@@ -7,7 +7,7 @@ qvis loads a single `file=` straight from its address; `file1=…&file2=…`, an
 import json
 import re
 from collections.abc import Iterator
-from tempfile import NamedTemporaryFile
+from contextlib import closing
 from typing import IO, Annotated, Any
 from urllib.parse import unquote
 
@@ -17,7 +17,8 @@ from starlette.responses import StreamingResponse
 
 from quiclens_questions.failure import usage
 from quiclens_web.api.answering import QuestionRunner, asking
-from quiclens_web.api.routes_files import export_as, pieces
+from quiclens_web.api.exports import Draft
+from quiclens_web.api.routes_files import export_as, exporting
 from quiclens_web.api.strict import ANY_QUERY, StrictRoute
 from quiclens_web.front import foreign
 
@@ -27,6 +28,7 @@ _FILE = re.compile(r"file\d{0,2}|list")
 _OURS = re.compile(r"/connections/(.{1,3000})\.(?:sqlog|qlog)")
 _MOST = 10
 _RECORD = b"\x1e"
+_LOOKED_AT = 1_000  # records after which the merged file's size is told
 
 
 @router.get(
@@ -35,18 +37,19 @@ _RECORD = b"\x1e"
 async def load_files(request: Request, app: Annotated[QuestionRunner, Depends(asking)]) -> StreamingResponse:
     """`?file1=URL&file2=URL`, each the address of a connection's `.sqlog` here. One qlog file with a trace of each.
     Nothing is fetched: of an address only the connection's id is taken."""
-    wanted = [_connection(value) for name, value in request.query_params.multi_items() if _FILE.fullmatch(name)]
-    if not wanted or len(wanted) > _MOST:
-        raise usage(f"{len(wanted)} files are named", f"file1=/connections/ID.sqlog and so on, {_MOST} at most")
+    named = [_connection(value) for name, value in request.query_params.multi_items() if _FILE.fullmatch(name)]
+    wanted = list(dict.fromkeys(named))
+    if not named or len(named) > _MOST:
+        raise usage(f"{len(named)} files are named", f"file1=/connections/ID.sqlog and so on, {_MOST} at most")
+    async with exporting(request) as mine:
 
-    def exported(store: Store) -> IO[bytes]:
-        merged = NamedTemporaryFile()  # noqa: SIM115 (closed when it was sent)
-        _merge([export_as(store, connection_id, "sqlog") for connection_id in wanted], merged)
-        merged.seek(0)
-        return merged
+        def exported(store: Store) -> Draft:
+            merged = mine.draft()
+            _merge((export_as(store, mine, connection_id, "sqlog") for connection_id in wanted), merged)
+            return merged
 
-    merged = await app.run(exported)
-    return StreamingResponse(pieces(merged), media_type="application/json")
+        merged = await app.run(exported)
+    return StreamingResponse(merged.pieces(), media_type="application/json")
 
 
 def _connection(address: str) -> str:
@@ -58,21 +61,26 @@ def _connection(address: str) -> str:
     )
 
 
-def _merge(drafts: list[IO[bytes]], merged: IO[bytes]) -> None:
+def _merge(drafts: Iterator[Draft], merged: Draft) -> None:
     """JSON-SEQ files as the traces of one JSON file, without holding their events in memory."""
+    target = merged.file
     for place, draft in enumerate(drafts):
-        with draft:
-            records = _records(draft)
+        with closing(draft):
+            draft.file.seek(0)
+            records = _records(draft.file)
             header: dict[str, Any] = json.loads(next(records))
             if place == 0:
                 root = {"qlog_version": header["qlog_version"], "qlog_format": "JSON", "title": "quiclens"}
-                merged.write(b'{"qlog":' + json.dumps(root).encode()[:-1] + b',"traces":[')
+                target.write(b'{"qlog":' + json.dumps(root).encode()[:-1] + b',"traces":[')
             trace = json.dumps(header["trace"]).encode()
-            merged.write((b"," if place else b"") + trace[:-1] + (b"," if len(trace) > 2 else b"") + b'"events":[')
+            target.write((b"," if place else b"") + trace[:-1] + (b"," if len(trace) > 2 else b"") + b'"events":[')
             for number, record in enumerate(records):
-                merged.write((b"," if number else b"") + record)
-            merged.write(b"]}")
-    merged.write(b"]}}")
+                target.write((b"," if number else b"") + record)
+                if number % _LOOKED_AT == 0:
+                    merged.holds(target.tell())
+            target.write(b"]}")
+    target.write(b"]}}")
+    merged.holds(target.tell())
 
 
 def _records(draft: IO[bytes]) -> Iterator[bytes]:

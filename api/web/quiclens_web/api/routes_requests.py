@@ -16,7 +16,14 @@ from quiclens_questions.explain import explain
 from quiclens_questions.failure import UsageMistake, usage
 from quiclens_questions.heat import heat
 from quiclens_questions.moment import moment
-from quiclens_questions.over_time import GROUPS_AT_MOST, INTERVALS_AT_MOST, OverTime, over_time, spent_over_time
+from quiclens_questions.over_time import (
+    GROUPS_AT_MOST,
+    INTERVALS_AT_MOST,
+    DrawnGroups,
+    OverTime,
+    over_time,
+    spent_over_time,
+)
 from quiclens_questions.report import ReportQuestion
 from quiclens_questions.slow import Cursor, Slow, Sort, slow
 from quiclens_web.api.answering import NotFound, QuestionRunner, asking
@@ -31,6 +38,10 @@ MaxMs = Annotated[float | None, Query(gt=0, le=1e12, allow_inf_nan=False, descri
 Step = Annotated[int, Query(ge=0, le=31 * 86_400, description="Seconds of one step; 0: as fits.")]
 _DURATION_MAX_US = (1 << 63) - 1
 _INTERVALS = f"Also the 95 % intervals of the quantiles, where the window has at most {INTERVALS_AT_MOST:,} requests."
+_DRAWN = (
+    "Which groups those are: with most requests, or with the largest share of requests slower than the p95 of all (by "
+    "the lower end of its 95 % interval)."
+)
 
 
 @router.get("/requests", summary="The slowest requests", response_model=documents.SlowDocument)
@@ -87,15 +98,17 @@ async def requests_over_time(
     where: Conditions,
     by: By = "",
     step_s: Step = 0,
-    groups: Annotated[int, Query(ge=1, le=GROUPS_AT_MOST, description="The largest so many groups.")] = 10,
+    groups: Annotated[int, Query(ge=1, le=GROUPS_AT_MOST, description="So many groups have their own series.")] = 10,
+    drawn: Annotated[DrawnGroups, Query(description=_DRAWN)] = DrawnGroups.LARGEST,
     intervals: Annotated[bool, Query(description=_INTERVALS)] = False,
 ) -> Response:
     """For each group columns over `started_at`: requests, traced, p50 to p99 in us (null where too few were measured).
 
-    Without `since` the last 24 hours. `by` takes up to four, `a,b`. `coverage` counts the requests of all groups.
+    Without `since` the last 24 hours. `by` takes up to four, `a,b`. `coverage` counts the requests of all groups; the
+    last series is of all that have none of their own.
     """
     since, until = stretch.closed()
-    asked = OverTime(since, until, step_s, by_columns(by), where, groups, intervals)
+    asked = OverTime(since, until, step_s, by_columns(by), where, groups, drawn, intervals)
     return await app.document(lambda store: over_time(store, asked))
 
 

@@ -14,7 +14,7 @@ from quiclens_questions.triage_words import ticket
 from quiclens_questions.watch import BY, watch
 from quiclens_questions.watched import watched
 from quiclens_web.api.answering import QuestionRunner, asking
-from quiclens_web.api.parameters import Conditions, Stretch, Until
+from quiclens_web.api.parameters import Stretch, Until, WhereTexts, read_where
 from quiclens_web.api.strict import StrictRoute
 
 router = APIRouter(route_class=StrictRoute, prefix="/api/v1", tags=["reports"])
@@ -24,6 +24,13 @@ _BY = ",".join(BY)
 Window = Annotated[str, Query(max_length=64, description="How long the stretch is, whole five minutes: `5m`, `1h`.")]
 Baseline = Annotated[str, Query(max_length=64, description="How long the one before it is: `1d`.")]
 Cells = Annotated[str, Query(max_length=256, description="What makes a cell, the coarsest first: `a,b`, up to four.")]
+
+
+def asked_triage(stretch: Stretch, where: WhereTexts = []) -> Triage:  # noqa: B006 (FastAPI copies it)
+    return Triage(*stretch.closed(), read_where(where), tuple(where))
+
+
+AskedTriage = Annotated[Triage, Depends(asked_triage)]
 
 
 @router.get(
@@ -51,14 +58,13 @@ async def regressions(
     response_model=documents.TriageDocument,
     operation_id="triage_requests",
 )
-async def findings(app: App, stretch: Stretch, where: Conditions) -> Response:
+async def findings(app: App, asked: AskedTriage) -> Response:
     """Descriptions of requests of which more are slow, or failed, than in the day before, and than chance makes of all
     comparisons: the most lost seconds first. Each with a sentence. Without `since` the last 24 hours.
 
     As `quiclens triage --json`.
     """
-    since, until = stretch.closed()
-    return await app.document(lambda store: triage(store, Triage(since, until, where)))
+    return await app.document(lambda store: triage(store, asked))
 
 
 @router.get(
@@ -68,9 +74,8 @@ async def findings(app: App, stretch: Stretch, where: Conditions) -> Response:
     response_class=Response,
     operation_id="triage_ticket",
 )
-async def findings_as_ticket(app: App, request: Request, stretch: Stretch, where: Conditions) -> Response:
+async def findings_as_ticket(app: App, request: Request, asked: AskedTriage) -> Response:
     """Markdown, with links to the requests of each finding; as `quiclens triage --markdown`."""
-    since, until = stretch.closed()
-    found = await app.run(lambda store: triage(store, Triage(since, until, where)))
+    found = await app.run(lambda store: triage(store, asked))
     text = "\n".join(ticket(found, str(request.base_url).rstrip("/"))) + "\n"
     return Response(text, media_type="text/markdown; charset=utf-8")

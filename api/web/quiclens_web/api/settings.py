@@ -37,7 +37,7 @@ class UploadLimits:
     """Bounds of uploads: of collectors that run, and of files that wait on disk to be read, or still come."""
 
     at_once: int = 3
-    of_one: int = 2  # visitor from one address
+    of_one: int = 2  # visitor
     wait_seconds: float = 10  # for a place, of this visitor and then of all, then 503
     retry_after_seconds: int = 10
     files_bytes: int = 1 * GB  # of all files at one time
@@ -45,6 +45,19 @@ class UploadLimits:
     @property
     def files_bytes_of_one(self) -> int:
         """Of the files of one visitor: two of the largest."""
+        return self.files_bytes // 2
+
+
+@dataclass(frozen=True, slots=True)
+class ExportLimits:
+    """Bounds of exports: of files on disk that are made, or not sent yet, and of the time one takes to be made."""
+
+    files_bytes: int = 4 * GB  # of all files at one time
+    seconds: float = 300
+
+    @property
+    def files_bytes_of_one(self) -> int:
+        """Of the files of one visitor."""
         return self.files_bytes // 2
 
 
@@ -58,3 +71,4 @@ class ApiSettings:
     redacts_uploads: bool = True  # no client address, header value, payload byte or user name of them is kept
     limits: QuestionLimits = field(default_factory=QuestionLimits)
     uploads: UploadLimits = field(default_factory=UploadLimits)
+    exports: ExportLimits = field(default_factory=ExportLimits)

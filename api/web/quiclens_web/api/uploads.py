@@ -22,6 +22,7 @@ from quiclens_web.front.faults import Fault
 from quiclens_web.front.memory import MemoryBudget, MemoryLease
 from quiclens_web.front.metrics import FrontMetrics
 from quiclens_web.front.problems import Stopped
+from quiclens_web.front.visitors import OfEachVisitor
 
 
 @dataclass(slots=True)
@@ -30,7 +31,6 @@ class _Visitor:
 
     places: asyncio.Semaphore
     files: MemoryBudget
-    uploads: int = 0
 
 
 class Uploads:
@@ -41,21 +41,15 @@ class Uploads:
         self.places = ConcurrencyLimit("uploads", limits.at_once, limits.wait_seconds, metrics.waiting, metrics.running)
         self.files = MemoryBudget(limits.files_bytes)
         self.given_up = metrics.uploads_given_up
-        self._visitors: dict[tuple[str, str], _Visitor] = {}
+        self._visitors = OfEachVisitor(
+            lambda: _Visitor(asyncio.Semaphore(limits.of_one), MemoryBudget(limits.files_bytes_of_one))
+        )
 
     @asynccontextmanager
-    async def of(self, who: tuple[str, str]) -> AsyncIterator["Upload"]:
+    async def of(self, who: str) -> AsyncIterator["Upload"]:
         """One upload of a visitor, from its first byte to its answer."""
-        made = _Visitor(asyncio.Semaphore(self.limits.of_one), MemoryBudget(self.limits.files_bytes_of_one))
-        visitor = self._visitors.setdefault(who, made)
-        visitor.uploads += 1
-        try:
-            with self.files.lease() as of_all, visitor.files.lease() as of_one:
-                yield Upload(self, visitor, (of_all, of_one))
-        finally:
-            visitor.uploads -= 1
-            if not visitor.uploads:
-                del self._visitors[who]
+        with self._visitors.of(who) as visitor, self.files.lease() as of_all, visitor.files.lease() as of_one:
+            yield Upload(self, visitor, (of_all, of_one))
 
     def close(self) -> None:
         self.places.close()

@@ -1,7 +1,8 @@
 """Wrong tokens: whoever gives several waits, longer each time, before the next is looked at.
 
 By peer, a network of /64 where it has an IPv6 address. A token that was right from a peer before is looked at without
-waiting, so that one program's guessing does not stop another's work behind the same address. A wrong token that comes
+waiting, so that one program's guessing does not stop another's work behind the same address; so is every right one of
+16 characters (`Doorkeeper.token`). A wrong token that comes
 again is no other guess: a program with an old token may ask as often as it likes, and is let in with its next one.
 """
 
@@ -11,6 +12,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 FREE = 5
 """Wrong tokens in a row that cost nothing: somebody who mistypes."""
@@ -39,13 +41,13 @@ class Attempts:
 
     def wait_seconds(self, address: str, token: str) -> float:
         """How long a token from there is not looked at; 0 when it is."""
-        peer = self._peers.get(_network(address))
-        if peer is None or (_network(address), _digest(token)) in self._right:
+        peer = self._peers.get(network_of(address))
+        if peer is None or (network_of(address), _digest(token)) in self._right:
             return 0.0
         return max(0.0, peer.until - self._now())
 
     def was_wrong(self, address: str, token: str) -> None:
-        network, now = _network(address), self._now()
+        network, now = network_of(address), self._now()
         peer = self._peers.setdefault(network, _Peer())
         if now - peer.last_at > _FORGOTTEN_SECONDS:
             peer.wrong = 0
@@ -63,19 +65,23 @@ class Attempts:
             self._peers.popitem(last=False)
 
     def was_right(self, address: str, token: str) -> None:
-        known = (_network(address), _digest(token))
+        known = (network_of(address), _digest(token))
         self._right[known] = None
         self._right.move_to_end(known)
         while len(self._right) > _RIGHT_AT_MOST:
             self._right.popitem(last=False)
 
 
-def _network(address: str) -> str:
+@lru_cache(4096)
+def network_of(address: str) -> str:
+    """Whom an address is of: itself, its /64 where it is IPv6, and IPv4 within IPv6 as IPv4."""
     try:
         read = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
         return address
-    return str(ipaddress.ip_network((read, 64), strict=False)) if read.version == 6 else str(read)
+    if isinstance(read, ipaddress.IPv6Address):
+        return str(read.ipv4_mapped or ipaddress.ip_network((read, 64), strict=False))
+    return str(read)
 
 
 def _digest(token: str) -> bytes:

@@ -25,12 +25,14 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
 from quiclens_web.front.access import Network, is_in
+from quiclens_web.front.attempts import network_of
 from quiclens_web.front.metrics import FrontMetrics
 from quiclens_web.front.observed import HEADERS
 from quiclens_web.front.problems import MEDIA_TYPE, kind_of, problem_text
 
 _NEW_SECONDS = 1.0
 _LONGEST_REASON = 300
+_GONE_ON_SECONDS = 1.0  # how often a client that waits for our 100 is looked at
 _LOOKED_AT = 16  # of those that wait, when one has to go
 
 
@@ -44,7 +46,7 @@ class ConnectionLimits:
     body_seconds: float = 20
     write_seconds: float = 120  # without one byte taken
     heads_bytes: int = 64 << 20  # of all heads that are not complete
-    of_one_peer: int = 512  # twice as many for a moment, where all are new
+    of_one_peer: int = 512  # a /64 of IPv6 is one; twice as many for a moment, where all are new
     at_once: int = 8192
 
 
@@ -85,7 +87,7 @@ class Connections:
 
     def add(self, connection: Connection) -> bool:
         """Count one more; where there are too many, one that waits is closed. False where none can be."""
-        peer = self._peers.setdefault(connection.peer, _Waiting())
+        peer = self._peers.setdefault(network_of(connection.peer), _Waiting())
         is_limited = bool(connection.peer) and not is_in(connection.peer, self._proxies)
         for most, crowd in ((self.limits.of_one_peer if is_limited else 0, peer), (self.limits.at_once, self._all)):
             if not most or crowd.count < most or crowd.close_oldest(_NEW_SECONDS):
@@ -98,11 +100,12 @@ class Connections:
 
     def move(self, connection: Connection, phase: Phase | None) -> None:
         """A connection waits for something else now, or, None, is no more."""
-        peer = self._peers[connection.peer]
+        network = network_of(connection.peer)
+        peer = self._peers[network]
         for crowd in (peer, self._all):
             crowd.move(connection, phase)
         if phase is None and not peer.count:
-            del self._peers[connection.peer]
+            del self._peers[network]
 
     def hold(self, size: int) -> None:
         """Count bytes of a head that is not complete, or, negative, of one that is or was given up."""
@@ -269,6 +272,8 @@ class GuardedProtocol(H11Protocol):
             self._timer = self.loop.call_later(self._limits.head_seconds, self.close, "head")
         elif phase is Phase.BODY:
             self._watch_body()
+        elif phase is Phase.ANSWER and self._waits_for_us():
+            self._watch_going_on()
 
     def _watch_body(self) -> None:
         self._bytes, self._was_paused = 0, self.flow.read_paused
@@ -284,6 +289,16 @@ class GuardedProtocol(H11Protocol):
     def _waits_for_us(self) -> bool:
         """Whether the client sends its body when it was told to go on, which the app does when it reads."""
         return bool(self.cycle.waiting_for_100_continue)
+
+    def _watch_going_on(self) -> None:
+        self._timer = self.loop.call_later(_GONE_ON_SECONDS, self._look_at_going_on)
+
+    def _look_at_going_on(self) -> None:
+        """Once the client was told to go on, which nothing tells us, its body has its time."""
+        if self._waits_for_us():
+            self._watch_going_on()
+        else:
+            self._settle()
 
     def _stop_timers(self) -> None:
         for timer in (self._timer, self._write_timer):

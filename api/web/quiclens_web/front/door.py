@@ -2,6 +2,7 @@
 the request. Nothing is served to nobody but what stands in `_PUBLIC`.
 """
 
+import asyncio
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,20 +11,22 @@ from urllib.parse import parse_qsl, urlencode
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from quiclens_questions.document import document_text
-from quiclens_web.front import probes
+from quiclens_web.front import foreign, probes
 from quiclens_web.front.access import Doorkeeper, Visitor, address_of
 from quiclens_web.front.metrics import FrontMetrics
 from quiclens_web.front.problems import Answers, Stopped, request_id, wants_page
 
 _SIGNING = ("/login", "/logout")  # open to everybody, and told to the audit log as all that is not
+_FORM_SECONDS, _FORM_BYTES = 10.0, 64 << 10  # of a token's form, which whoever has none may send
 _PUBLIC = ("/api/openapi.json", "/causes.css")
 _PUBLIC_FOLDERS = ("/static/", "/vendor/")
 _LONGEST = {"who": 200, "address": 100, "method": 50, "path": 4_000, "query": 4_000}
 """Characters of what a stranger may write into a line of the audit log."""
 _SECRETS = ("password", "token", "key")
+_OTHER_BYTES = Stopped("usage", "the query is not UTF-8", "letters beyond ASCII are sent as UTF-8, in percent signs")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +34,7 @@ class RequestLimits:
     """Requests that run at one time; beyond, 429."""
 
     at_once: int = 512
-    of_one: int = 128  # of one visitor from one address
+    of_one: int = 128  # of one visitor
 
 
 class Door:
@@ -53,7 +56,7 @@ class Door:
         self._metrics = metrics
         self._tell = tell
         self._limits = limits
-        self._running: Counter[tuple[str, str]] = Counter()
+        self._running: Counter[str] = Counter()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["path"] in probes.PUBLIC:
@@ -63,6 +66,8 @@ class Door:
         scope.setdefault("state", {})["door"] = self
         try:
             self._keeper.check_origin(request)
+            if not foreign.is_utf8_query(scope["query_string"]):
+                raise _OTHER_BYTES
             if _is_public(scope["path"]):
                 await self._app(scope, receive, send)
                 return
@@ -111,7 +116,7 @@ class Door:
         """Serve the places where tokens are given and sessions end; of a token that is given, its route tells whether
         it was right."""
         if scope["path"] == "/login" and scope["method"] == "POST":
-            await self._app(scope, receive, send)
+            await self._app(scope, await _form(receive), send)
             if "is_noted" not in scope["state"]:
                 self.note(request, None, refused="no_token")  # a form without one
             return
@@ -121,7 +126,7 @@ class Door:
         await self._app(scope, receive, send)
 
     async def _bounded(self, visitor: Visitor, request: Request, scope: Scope, receive: Receive, send: Send) -> None:
-        who = (visitor.name, visitor.address)
+        who = visitor.crowd
         if self._running[who] >= self._limits.of_one or self._running.total() >= self._limits.at_once:
             self.note(request, visitor, refused="busy")
             stopped = Stopped("busy", f"{visitor.name} has too many requests at once", "ask again in a moment")
@@ -153,6 +158,30 @@ def door_of(request: Request) -> Door:
     """The door that a request came through."""
     found: Door = request.scope["state"]["door"]
     return found
+
+
+async def _form(receive: Receive) -> Receive:
+    """A form that has come, to be read again; Stopped for one that is too large, or does not come in its time."""
+    body, has_ended, is_given = b"", False, False
+    try:
+        async with asyncio.timeout(_FORM_SECONDS):
+            while not has_ended:
+                message = await receive()
+                body += message.get("body", b"")
+                has_ended = not message.get("more_body", False)
+                if len(body) > _FORM_BYTES:
+                    raise Stopped("too_large", f"a form has {_FORM_BYTES} bytes at most")
+    except TimeoutError:
+        raise Stopped("no_request", f"the form did not come within {_FORM_SECONDS:.0f} s") from None
+
+    async def again() -> Message:
+        nonlocal is_given
+        if is_given or message["type"] == "http.disconnect":
+            return await receive()
+        is_given = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return again
 
 
 def _is_public(path: str) -> bool:

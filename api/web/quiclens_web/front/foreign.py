@@ -6,12 +6,12 @@ for digits of other scripts, `json` a RecursionError for what nests too deep, an
 
 import json
 from collections.abc import Mapping
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import SplitResult, unquote_to_bytes, urlsplit
 
 from python_multipart.multipart import parse_options_header
 
 _DIGITS = 18  # of a number that fits into 64 bits whatever it is
-_CHARSETS = frozenset({"utf-8", "utf8", "us-ascii", "ascii", "iso-8859-1", "latin-1", "latin1"})
+_CHARSETS = frozenset({"utf-8", "utf8", "us-ascii", "ascii"})
 
 
 def address(text: str) -> SplitResult | None:
@@ -44,9 +44,19 @@ def json_object(text: bytes) -> dict[str, object] | None:
     return found if isinstance(found, dict) else None
 
 
+def is_utf8_query(text: bytes) -> bool:
+    """Whether a query is UTF-8 (the URL Standard, "application/x-www-form-urlencoded parsing"): what reads it later
+    would put another letter where it is not."""
+    try:
+        unquote_to_bytes(text).decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
 def is_of_known_charset(content_type: str) -> bool:
-    """Whether a form is in UTF-8, ASCII or Latin-1, or does not say. Python has codecs that are not of text at all,
-    and some whose text no other codec takes."""
+    """Whether a form is in UTF-8 or ASCII, or does not say. Python has codecs that are not of text at all, and some
+    whose text no other codec takes."""
     _, options = parse_options_header(content_type)
     given = options.get(b"charset", b"utf-8").decode("latin-1")
     return given.strip().lower() in _CHARSETS

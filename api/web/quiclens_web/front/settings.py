@@ -23,6 +23,7 @@ class StatementLimits:
     text_bytes: int = 1 << 20  # of a statement, decompressed; the engine itself takes 256 KiB
     held_bytes: int = 1 * GB  # of all bodies, forms and answers held at one time
     queries_at_once: int = 4
+    judged_at_once: int = 4  # large statements, before they run
     whole_at_once: int = 2  # of those, answers in formats that are written once all rows are known
     whole_bytes: int = 32 * MB  # of the rows of such an answer
     inserts_at_once: int = 4

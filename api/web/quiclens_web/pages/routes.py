@@ -43,7 +43,7 @@ _GROUPINGS = ("carrier", "region", "city", "country", "pop", "cluster", "server"
               "congestion_controller", "arm", "status", "top_cause")  # fmt: skip
 
 
-@router.get("/", openapi_extra=of_scripts("since", "until", "where", "quantile"))
+@router.get("/", openapi_extra=of_scripts("since", "until", "where", "quantile", "drawn"))
 async def overview(app: App, by: str = "carrier") -> Response:
     return page("overview.html", "/", **await _window(app, by), weekdays=WEEKDAYS)
 

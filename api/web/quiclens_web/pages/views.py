@@ -8,7 +8,7 @@ from urllib.parse import quote, urlencode
 from quiclens_questions.advice import ADVICE, worth_advice
 from quiclens_questions.causes import look
 from quiclens_questions.event_log import with_carried
-from quiclens_questions.events_around import EVENTS_AT_MOST, RARE
+from quiclens_questions.events_around import RARE
 from quiclens_questions.explain import Explanation
 from quiclens_questions.moment import seconds, whole_seconds
 from quiclens_questions.savings import REMOVABLE, savings_note
@@ -18,7 +18,6 @@ from quiclens_web.pages.svg import Span, parts_bar, shares_bar, timeline
 AGES = ("15m", "1h", "6h", "24h")
 FRESH = timedelta(minutes=10)
 """How old the newest request of a store may be that is still written to."""
-_SPANS_AT_MOST = 400
 _EPISODES_SHOWN = 30
 _SENT = "quic:packet_sent"
 _OF_LOSS = ("recovery", "repair", "spurious_loss")
@@ -61,7 +60,7 @@ def request_view(found: Explanation) -> Row:
         view["episodes_in_all"] = len(_while_it_lasted(document["episodes"]))
         view["focus"] = _focus(document["events"], stream)
         view["events"] = with_carried(document["events"], [e for e in document["events"] if e["name"] == _SENT])
-        view["is_cut"] = len(view["events"]) >= EVENTS_AT_MOST
+        view["is_cut"] = document["events_all"] > len(document["events"])
         view["gap"] = _gap(view["events"], stream) if view["is_cut"] else None
     return view
 
@@ -98,7 +97,7 @@ def _timeline(document: Row, stream: Row) -> Any:
     start, end = stream["start_us"], stream["end_us"]
     marks = [(name, stream[column]) for column, name in _MARKS if stream.get(column) is not None]
     spans = [Span("this request", "", start, end, f"this request, {duration(end - start)}")]
-    spans += list(_episode_spans(document["episodes"], stream))[:_SPANS_AT_MOST]
+    spans += _episode_spans(document["episodes"], stream)
     return timeline(spans, marks, start, end)
 
 

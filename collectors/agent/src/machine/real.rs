@@ -1,13 +1,14 @@
 //! The machine itself.
 
 pub use quiclens_tail::{append_at, open_regular};
-pub use std::fs::{File, OpenOptions, create_dir, read, remove_dir, remove_file, rename, write};
+pub use std::fs::{File, OpenOptions, read, remove_dir, remove_file, rename, write};
 pub use std::process::id as process_id;
 pub use std::thread::sleep;
 
 use super::Look;
+use std::fs::DirBuilder;
 use std::io;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{DirBuilderExt, FileExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -30,6 +31,11 @@ pub fn look(path: &Path) -> io::Result<Look> {
 /// An open file.
 pub fn look_at(file: &File) -> io::Result<Look> {
     file.metadata().map(Look::from)
+}
+
+/// Makes a folder for this user alone: it holds pieces of logs as they are.
+pub fn create_dir(folder: &Path) -> io::Result<()> {
+    DirBuilder::new().mode(0o700).create(folder)
 }
 
 /// What lies in a folder.

@@ -13,9 +13,9 @@ use quiclens_tail::SourceFault;
 use rustix::io::Errno;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::TryLockError;
+use std::fs::{DirBuilder, TryLockError};
 use std::io::{self, ErrorKind, Read, Write};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{DirBuilderExt, FileExt};
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -1014,10 +1014,10 @@ pub fn create_dir_all(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// See `std::fs::create_dir`.
+/// See `real::create_dir`.
 pub fn create_dir(folder: &Path) -> io::Result<()> {
     if !is_simulated() {
-        return std::fs::create_dir(folder);
+        return DirBuilder::new().mode(0o700).create(folder);
     }
     with(|world| {
         if world.names.contains_key(folder) {

@@ -211,6 +211,7 @@ impl Config {
             return Err(Error::configuration("nothing to follow: set traces, [[access_log]] or [[listen]]"));
         }
         check(&self.listen, &self.spool)?;
+        self.writes_where_it_reads()?;
         for (name, value, least) in [
             ("scan_interval_ms", self.scan_interval_ms, 10),
             ("batch_interval_ms", self.batch_interval_ms, 10),
@@ -260,10 +261,31 @@ impl Config {
             SinkConfig::Files { .. } => {}
         }
         for log in &self.access_logs {
-            LineReader::new(&log.format, self.redact, None)
+            LineReader::new(&log.format, self.redact, None, &self.name)
                 .map_err(|error| error.within(format!("access_log {}", log.path.display())))?;
         }
         Ok(self)
+    }
+
+    /// Places where files are looked for: those of traces, then those of access logs.
+    pub fn places(&self) -> impl Iterator<Item = &Path> {
+        self.traces.iter().chain(self.access_logs.iter().map(|log| &log.path)).map(PathBuf::as_path)
+    }
+
+    /// The error names a folder that the collector writes and would follow itself.
+    fn writes_where_it_reads(&self) -> Result<(), Error> {
+        let sink = match &self.sink {
+            SinkConfig::Files { folder, .. } => Some(("sink.folder", folder)),
+            _ => None,
+        };
+        let places: Vec<_> = self.places().map(real_path).collect();
+        for (key, folder) in sink.into_iter().chain([("state_dir", &self.state_dir)]) {
+            if let Some(place) = places.iter().find(|place| real_path(folder).starts_with(place)) {
+                let said = format!("{key} is {}: it lies in {}, which is followed", folder.display(), place.display());
+                return Err(Error::configuration(said));
+            }
+        }
+        Ok(())
     }
 
     /// Time between heartbeats; zero where nobody would see them.
@@ -280,6 +302,16 @@ impl Config {
     pub fn effective(&self) -> String {
         toml::to_string_pretty(self).unwrap_or_else(|error| format!("# {error}"))
     }
+}
+
+/// A path without links and relative parts, as far as it exists.
+fn real_path(path: &Path) -> PathBuf {
+    let full = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let found = full.ancestors().find_map(|above| Some((above, above.canonicalize().ok()?)));
+    found.map_or_else(
+        || full.clone(),
+        |(above, real)| full.strip_prefix(above).map_or(real.clone(), |rest| real.join(rest)),
+    )
 }
 
 #[cfg(test)]

@@ -32,7 +32,7 @@ pub fn remove_file(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Makes a folder, and those above it that are missing. Afterwards each of them is either durable or not there, since
+/// Makes a folder, and those above it that are missing, for this user alone. Afterwards each of them is either durable or not there, since
 /// the files in a folder are lost with its name.
 pub fn make_dir(folder: &Path) -> io::Result<()> {
     if folder.as_os_str().is_empty() || machine::is_dir(folder) {
@@ -59,6 +59,7 @@ pub fn make_dir(folder: &Path) -> io::Result<()> {
 mod tests {
     use super::*;
     use crate::machine::simulated::{self, Fault, PLACES, When};
+    use std::os::unix::fs::PermissionsExt;
 
     #[test]
     fn a_folder_lasts_when_it_is_made_or_is_not_there() {
@@ -85,6 +86,9 @@ mod tests {
         let folder = root.path().join("a/b/c");
         make_dir(&folder).unwrap();
         make_dir(&folder).unwrap();
+        for made in ["a", "a/b", "a/b/c"] {
+            assert_eq!(root.path().join(made).metadata().unwrap().permissions().mode() & 0o777, 0o700, "{made}");
+        }
         std::fs::write(folder.join("file"), "").unwrap();
         make_dir(&folder.join("file")).unwrap_err();
         make_dir(&folder.join("file/below")).unwrap_err();

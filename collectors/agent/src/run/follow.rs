@@ -3,11 +3,13 @@
 use crate::error::{Error, ErrorHandling, FailureKind};
 use crate::file::{Files, skip_of};
 use crate::machine::{self, Look};
-use crate::paths::find;
+use crate::paths::{FolderLinks, find};
 use crate::records::whole;
 use crate::requests::LineReader;
 use crate::run::config::{AccessLogConfig, Config, Watch};
-use crate::run::followed::{After, Begun, Finished, Followed, TURNS_OF_A_RECORD, give_up, identity};
+use crate::run::followed::{
+    After, Begun, Finished, Followed, TURNS_OF_A_PRELUDE, TURNS_OF_A_RECORD, give_up, identity,
+};
 use crate::run::heartbeat::Heartbeat;
 use crate::run::input::FileInput;
 use crate::run::journal::{Entry, FileId, KnownFile};
@@ -47,6 +49,9 @@ const LOOK: Duration = Duration::from_millis(200);
 /// How often states are saved. What was shipped after the last save is shipped again after a kill.
 const STATES: Duration = Duration::from_secs(1);
 
+/// Most files of which events are read again at the same time.
+const REPLAYS: usize = 32;
+
 /// A wait for the shipper that is shorter than this does not count as a pause of reading.
 const MOMENT: Duration = Duration::from_millis(1);
 
@@ -78,8 +83,10 @@ pub struct Follower<'c> {
     names: HashMap<PathBuf, FileId>,
     /// Files that are over, as they were then.
     over: BTreeMap<FileId, Over>,
-    /// Paths that cannot be followed and were counted: no regular files, loops of links, without permission.
+    /// Paths that cannot be followed and were counted: no regular files, links to folders, without permission.
     refused: BTreeSet<PathBuf>,
+    /// Configured places at which nothing was in the last scan.
+    missing: BTreeSet<PathBuf>,
     /// Files that wait for a descriptor before they are followed.
     waiting: BTreeSet<FileId>,
     /// Most files that may be followed at once.
@@ -110,6 +117,8 @@ pub struct Follower<'c> {
     has_ended: bool,
     /// Memory was short in the last turn.
     was_short: bool,
+    /// When states were packed last, if that gave little back.
+    packed_in_vain: Option<Instant>,
     cut: Instant,
     number: u64,
     heartbeat: Heartbeat,
@@ -129,7 +138,9 @@ impl<'c> Follower<'c> {
     ) -> Result<Self, Error> {
         let Surroundings { deployment, shipper, metrics, stop } = surroundings;
         let gone = spooled.as_mut().and_then(|spooled| spooled.gone.take());
-        let reader = |log: &AccessLogConfig| LineReader::new(&log.format, config.redact, Some(Arc::clone(&deployment)));
+        let reader = |log: &AccessLogConfig| {
+            LineReader::new(&log.format, config.redact, Some(Arc::clone(&deployment)), &config.name)
+        };
         let readers = config.access_logs.iter().map(|log| reader(log).map(Arc::new)).collect::<Result<_, _>>()?;
         let began = machine::now();
         let retention = retention(config.retention.as_ref(), config.events, &config.state_dir);
@@ -142,6 +153,7 @@ impl<'c> Follower<'c> {
             files: BTreeMap::new(),
             names: HashMap::new(),
             over: BTreeMap::new(),
+            missing: BTreeSet::new(),
             refused: BTreeSet::new(),
             waiting: BTreeSet::new(),
             most: most_followed(),
@@ -163,6 +175,7 @@ impl<'c> Follower<'c> {
             ended_s: 0,
             has_ended: false,
             was_short: false,
+            packed_in_vain: None,
             cut: began,
             number: 0,
             heartbeat: Heartbeat::new(&config.name, config.heartbeat_interval()),
@@ -187,7 +200,7 @@ impl<'c> Follower<'c> {
         let now = machine::now();
         let since = now - std::mem::replace(&mut self.turned, now);
         self.refresh.turn(now);
-        self.hear(&news, now);
+        self.hear(&news, now)?;
         // Shipping may have ended while nothing was read.
         self.shipper.fault()?;
         if let Some(retention) = &mut self.tables.retention {
@@ -223,6 +236,7 @@ impl<'c> Follower<'c> {
             self.cap.borrow_mut().rest();
             // Files can be read later.
             is_pressed = spooled.is_pressed();
+            self.has_ended |= spooled.has_made_room();
         }
         if is_pressed {
             self.stand(since, now);
@@ -234,20 +248,27 @@ impl<'c> Follower<'c> {
         let of_file = |follower: &Self, id: &FileId| follower.files.get(id).map(Followed::memory).unwrap_or_default();
         // Where memory is short, many files would each hold a part of a record, and none would come to its end.
         let mut turns = if std::mem::take(&mut self.was_short) { TURNS_OF_A_RECORD } else { 1 };
-        let mut can_pack = true;
+        let mut can_pack = self.packed_in_vain.is_none_or(|packed| now - packed >= STATES);
+        let mut replays = self.files.values().filter(|file| file.is_replaying()).count();
         for id in if is_pressed { Vec::new() } else { self.due(now) } {
             let awake = self.files.get(&id).map(Followed::memory_awake).unwrap_or_default();
             let mut of_others = of_files.without(of_file(self, &id));
             if can_pack && (of_others + of_spooled + awake).states > limits::STATES_AT_REST {
                 let packed = self.pack_all()?;
                 can_pack = of_files.without(packed).states > limits::STATES_AT_REST / 8;
+                self.packed_in_vain = (!can_pack).then_some(now);
                 of_others = packed.without(of_file(self, &id));
-                turns = TURNS_OF_A_RECORD;
+                turns = turns.max(TURNS_OF_A_RECORD);
                 self.was_short = true;
+            }
+            if of_others.has_no_prelude_left() {
+                // Those of files that have more to be read stay: each is read on until it is decided.
+                of_others = self.free(Followed::let_prelude_go)?.without(of_file(self, &id));
+                turns = TURNS_OF_A_PRELUDE;
             }
             self.tables.beside = of_others + of_spooled;
             for turn in 1..=turns {
-                let has_more = self.read(&id, now)? | self.replay(&id);
+                let has_more = self.read(&id, now)? | self.replay(&id, &mut replays);
                 if has_more && turn == turns {
                     self.due.insert(id);
                     is_busy = true;
@@ -275,18 +296,22 @@ impl<'c> Follower<'c> {
 
     /// Packs the states of all files that can be packed, and tells what all files hold then.
     fn pack_all(&mut self) -> Result<TraceMemory, Error> {
-        // Only what is saved can be packed.
-        self.has_ended = true;
-        self.cut(false)?;
-        self.files.values_mut().for_each(Followed::give_back);
+        let held = self.free(Followed::give_back)?;
         quiclens_heap::give_back();
-        let held: TraceMemory = self.files.values().map(Followed::memory).sum();
         debug!(bytes = held.states, "memory is short: states of files are packed");
         Ok(held)
     }
 
+    /// Has all files give memory back, and tells what they hold then. Only of what is saved can it be given back.
+    fn free(&mut self, give: fn(&mut Followed<'c>)) -> Result<TraceMemory, Error> {
+        self.has_ended = true;
+        self.cut(false)?;
+        self.files.values_mut().for_each(give);
+        Ok(self.files.values().map(Followed::memory).sum())
+    }
+
     /// Follows the news, or looks through everything when it is time.
-    fn hear(&mut self, news: &News, now: Instant) {
+    fn hear(&mut self, news: &News, now: Instant) -> Result<(), Error> {
         for path in &news.left {
             self.set_adrift(path);
         }
@@ -303,13 +328,13 @@ impl<'c> Follower<'c> {
         if news.is_incomplete || self.scanned.is_none_or(|scanned| now - scanned >= every) {
             self.scanned = Some(now);
             // The watch is set before the scan: a change between the two is seen twice instead of never.
-            let logs = self.config.access_logs.iter().map(|log| log.path.clone());
-            let places: Vec<PathBuf> = self.config.traces.iter().cloned().chain(logs).collect();
+            let places: Vec<PathBuf> = self.config.places().map(Path::to_owned).collect();
             let watched = self.notices.take().map(|mut notices| notices.watch(&places).map(|()| notices));
             self.notices = watched.and_then(polled_instead);
-            self.scan(now);
+            self.scan(now)?;
             self.due.extend(self.files.keys());
         }
+        Ok(())
     }
 
     /// Whether a file is one to be followed, and if so, what reads its lines where it is an access log.
@@ -363,7 +388,7 @@ impl<'c> Follower<'c> {
     }
 
     /// Files that are new, or that have grown after they were over; and files that are gone.
-    fn scan(&mut self, now: Instant) {
+    fn scan(&mut self, now: Instant) -> Result<(), Error> {
         let mut seen = BTreeSet::new();
         let mut refused = Vec::new();
         let mut is_whole = true;
@@ -371,9 +396,10 @@ impl<'c> Follower<'c> {
         self.most = most_followed();
         let logs = self.config.access_logs.iter().zip(&self.readers);
         let logs = logs.map(|(log, reader)| (vec![log.path.clone()], Some(Arc::clone(reader))));
-        let places: Vec<_> = std::iter::once((self.config.traces.clone(), None)).chain(logs).collect();
+        // An access log may stand in a folder of traces: whoever meets it first reads it, as in `wanted`.
+        let places: Vec<_> = logs.chain(std::iter::once((self.config.traces.clone(), None))).collect();
         for (paths, reader) in places {
-            let search = find(&paths);
+            let search = find(&paths, FolderLinks::Refused);
             is_whole &= search.is_whole;
             refused.extend(search.refused);
             for path in search.files {
@@ -382,6 +408,7 @@ impl<'c> Follower<'c> {
                 seen.extend(met);
             }
         }
+        self.miss();
         self.refused.retain(|path| machine::exists(path));
         for (path, reason) in refused {
             self.refuse(&path, reason);
@@ -400,6 +427,9 @@ impl<'c> Follower<'c> {
             for (id, known) in gone {
                 give_up(self.catalogue, &known, &mut self.tables);
                 self.gone.push(Entry::gone(id));
+                if !self.tables.is_small() {
+                    self.cut(false)?;
+                }
             }
             let gone: Vec<FileId> = self.over.keys().filter(|id| !seen.contains(*id)).copied().collect();
             for id in gone {
@@ -407,6 +437,7 @@ impl<'c> Follower<'c> {
                 self.gone.push(Entry::gone(id));
             }
         }
+        Ok(())
     }
 
     /// Access logs that were renamed while nobody looked: `access.log.1` beside `access.log` is the file that was read.
@@ -437,6 +468,17 @@ impl<'c> Follower<'c> {
             }
         }
         true
+    }
+
+    /// Tells of configured places at which nothing is, each once until something is there: a name may be wrong.
+    fn miss(&mut self) {
+        let missing: BTreeSet<_> =
+            self.config.places().filter(|place| !machine::exists(place)).map(Path::to_owned).collect();
+        for place in missing.difference(&self.missing) {
+            warn!(place = %place.display(), "nothing is there; it is followed once something is");
+        }
+        self.metrics.places_missing.set(i64::try_from(missing.len()).unwrap_or(i64::MAX));
+        self.missing = missing;
     }
 
     /// Counts a path that cannot be followed, once as long as it is there.
@@ -550,9 +592,15 @@ impl<'c> Follower<'c> {
             return Ok(true);
         }
         let mut is_busy = false;
+        if now - file.grew >= settled(file, self.config.idle_timeout_s) {
+            file.read_prelude_again();
+        }
         if file.is_behind() {
             is_busy = match file.read(self.catalogue, now_s, &mut self.tables) {
-                Ok(after) => after == After::More,
+                Ok(after) => {
+                    self.has_ended |= file.has_made_room();
+                    after == After::More
+                }
                 Err(error) => {
                     self.cannot_read(id, &error);
                     return Ok(false);
@@ -617,10 +665,17 @@ impl<'c> Follower<'c> {
         Ok(())
     }
 
-    /// A turn of reading again what was decided to be kept. True when more of it is there.
-    fn replay(&mut self, id: &FileId) -> bool {
+    /// A turn of reading again what was decided to be kept. True when more of it is there. `replays`: as many files are
+    /// being read again.
+    fn replay(&mut self, id: &FileId, replays: &mut usize) -> bool {
         let Some(file) = self.files.get_mut(id) else { return false };
-        match file.replay(&mut self.tables) {
+        let was_replaying = file.is_replaying();
+        if !was_replaying && *replays >= REPLAYS {
+            return file.owes();
+        }
+        let done = file.replay(&mut self.tables);
+        *replays = (*replays + usize::from(file.is_replaying())).saturating_sub(usize::from(was_replaying));
+        match done {
             Ok(is_busy) => is_busy,
             Err(error) => {
                 self.cannot_read(id, &error);
@@ -781,6 +836,7 @@ impl<'c> Follower<'c> {
             self.scanned = None;
         }
         self.tables.traces.clear();
+        self.spooled.iter_mut().for_each(|spooled| spooled.tables.traces.clear());
         if messages.is_empty() && droppable.is_empty() && entries.is_empty() {
             return Ok(());
         }

@@ -2,12 +2,13 @@
 
 use crate::error::Error;
 use crate::machine::{self, Look};
-use crate::records::{Records, SavedRecords, Turn};
+use crate::records::{Records, SavedRecords, Turn, reject_of_file};
 use crate::requests::{LineReader, Lines};
 use crate::run::input::FileInput;
 use crate::run::journal::{Entry, FileHead, FileId, HEAD, KnownFile, bytes_of};
 use crate::run::replay::{Replay, ReplayProgress};
 use quiclens_core::catalogue::Catalogue;
+use quiclens_core::limits::PRELUDE_BYTES;
 use quiclens_core::memory::TraceMemory;
 use quiclens_core::reader::records::{RECORD_LIMIT, Window};
 use quiclens_core::reader::skip::Skip;
@@ -30,6 +31,8 @@ pub const PREFIX: usize = 4096;
 const TURN: usize = 1 << 20;
 /// Turns in which the longest record is read.
 pub const TURNS_OF_A_RECORD: usize = RECORD_LIMIT / TURN + 1;
+/// Turns in which all records are read that decide what a trace is.
+pub const TURNS_OF_A_PRELUDE: usize = (PRELUDE_BYTES + RECORD_LIMIT) / TURN + 1;
 const CHUNK: usize = 256 << 10;
 /// A file that has not grown for so long is packed.
 const REST: Duration = Duration::from_secs(1);
@@ -59,6 +62,7 @@ struct Packed {
     bytes: Box<[u8]>,
     /// What they held before, and will again.
     held: TraceMemory,
+    is_undecided: bool,
 }
 
 /// A file's reading put away, but for its connections.
@@ -76,7 +80,8 @@ pub struct Followed<'c> {
     pub path: PathBuf,
     input: FileInput,
     window: Window,
-    /// Bytes behind the window that are the beginning of a record and were let go: they are read again with its end.
+    /// Bytes behind the window that were read and let go, of a record that is not whole or of a trace that is not
+    /// decided: they are read again with what follows.
     let_go: u64,
     form: Form<'c>,
     prefix: (u32, u64),
@@ -111,6 +116,9 @@ pub struct Followed<'c> {
     pub is_cut: bool,
     /// Bytes read and records taken that no metric has counted yet.
     pub uncounted: (u64, u64),
+    /// Records that were taken since it was opened; and as many of them as will be taken once more.
+    taken: u64,
+    again: u64,
 }
 
 /// What is to be done with a file after a turn.
@@ -218,6 +226,8 @@ impl<'c> Followed<'c> {
             is_settled: false,
             is_cut: false,
             uncounted: (0, 0),
+            taken: 0,
+            again: 0,
         }
     }
 
@@ -284,6 +294,24 @@ impl<'c> Followed<'c> {
         }
     }
 
+    /// See [`TraceReader::has_made_room`].
+    pub fn has_made_room(&self) -> bool {
+        matches!(&self.form, Form::Records(records) if records.has_made_room())
+    }
+
+    /// Events of it are to be read again.
+    pub fn owes(&mut self) -> bool {
+        match &mut self.form {
+            Form::Records(records) => records.trace().is_some_and(|trace| !trace.owed().is_empty()),
+            _ => false,
+        }
+    }
+
+    /// Events of it are being read again.
+    pub fn is_replaying(&self) -> bool {
+        self.replay.is_some()
+    }
+
     /// Bytes that are to be read again.
     pub fn bytes_to_replay(&self) -> u64 {
         self.replay.as_ref().map_or(0, |replay| replay.bytes_behind())
@@ -307,9 +335,12 @@ impl<'c> Followed<'c> {
     /// What its trace holds, packed or not.
     pub fn memory(&self) -> TraceMemory {
         match &self.form {
-            Form::Records(records) => held_by(records) + states(self.window.rest().len()),
+            Form::Records(records) => {
+                let replay = self.replay.as_ref().map(|replay| replay.memory()).unwrap_or_default();
+                held_by(records) + states(self.window.rest().len()) + replay
+            }
             // First records are packed as they were.
-            Form::Resting(Packed { bytes, held: TraceMemory { prelude, .. } }) => TraceMemory {
+            Form::Resting(Packed { bytes, held: TraceMemory { prelude, .. }, .. }) => TraceMemory {
                 states: bytes.len().saturating_sub(*prelude) + self.window.rest().len(),
                 prelude: *prelude,
                 held: 0,
@@ -347,11 +378,10 @@ impl<'c> Followed<'c> {
 
     fn read_on(&mut self, catalogue: &'c Catalogue, tables: &mut Tables) -> io::Result<After> {
         let mut left = TURN;
-        self.let_go = 0;
         loop {
             while self.next(tables) == Turn::Taken {
                 self.is_dirty = true;
-                self.uncounted.1 += 1;
+                self.count_record();
                 if !tables.is_small() {
                     return Ok(After::More);
                 }
@@ -368,11 +398,21 @@ impl<'c> Followed<'c> {
             let got = self.input.read(offset, self.window.space(), CHUNK.min(left).min(known))?;
             left -= got.min(left);
             self.uncounted.0 += got as u64;
+            self.let_go = self.let_go.saturating_sub(got as u64);
             if got == 0 {
                 return Ok(After::Idle);
             }
             self.learn_prefix();
             self.learn_form(catalogue, false);
+        }
+    }
+
+    fn count_record(&mut self) {
+        if self.again > 0 {
+            self.again -= 1;
+        } else {
+            self.taken += 1;
+            self.uncounted.1 += 1;
         }
     }
 
@@ -389,8 +429,8 @@ impl<'c> Followed<'c> {
 
     /// The first bytes become part of the identity as they come.
     fn learn_prefix(&mut self) {
-        if (self.prefix.0 as usize) < PREFIX && self.window.offset() == 0 {
-            let head = &self.window.rest()[..self.window.rest().len().min(PREFIX)];
+        let head = &self.window.rest()[..self.window.rest().len().min(PREFIX)];
+        if (self.prefix.0 as usize) < head.len() && self.window.offset() == 0 {
             self.prefix = (u32::try_from(head.len()).unwrap_or(0), xxh3_64(head));
         }
     }
@@ -446,7 +486,7 @@ impl<'c> Followed<'c> {
         records.at(heard_s);
         let has_ended = records.end_quiet(closed_s.saturating_add(more_s), idle_s.saturating_add(more_s), tables);
         self.is_dirty |= has_ended;
-        Quiet { has_ended, owes: records.trace().is_some_and(|trace| !trace.owed().is_empty()) }
+        Quiet { has_ended, owes: self.owes() }
     }
 
     /// Rows of its connections as they stand now; see [`TraceReader::show`].
@@ -470,10 +510,15 @@ impl<'c> Followed<'c> {
             }
         };
         let Some(trace) = records.trace() else { return Ok(false) };
-        match replay.turn(&self.input, tables)? {
-            ReplayProgress::More => return Ok(true),
-            ReplayProgress::Done => trace.repaid(&replay.owed()),
-            ReplayProgress::Gone => trace.lose(),
+        match replay.turn(&self.input, tables) {
+            Ok(ReplayProgress::More) => return Ok(true),
+            Ok(ReplayProgress::Done) => trace.repaid(&replay.owed()),
+            Ok(ReplayProgress::Gone) => trace.lose(),
+            Err(error) => {
+                // It begins anew in a later turn.
+                self.replay = None;
+                return Err(error);
+            }
         }
         self.replay = None;
         self.is_dirty = true;
@@ -499,15 +544,42 @@ impl<'c> Followed<'c> {
         }
     }
 
-    /// Reads again what was let go, as far as it is there.
-    fn take_back(&mut self) -> io::Result<()> {
+    /// Many traces are not decided yet: what was read of this one is let go, where no more of it is there. With what
+    /// comes, the file is read again from its start. Nothing was made of it but a reject of its header, which will be
+    /// the same. It was put away before: what the journal knows of it stays true.
+    pub fn let_prelude_go(&mut self) {
+        let is_undecided = match &self.form {
+            Form::Records(records) => records.is_undecided(),
+            Form::Resting(packed) => packed.is_undecided,
+            Form::Unknown | Form::Lines(_) | Form::Whole | Form::Over => false,
+        };
+        if is_undecided && !self.is_dirty && !self.is_behind() {
+            self.let_go += self.window.offset() + self.window.rest().len() as u64;
+            self.window = Window::default();
+            self.form = Form::Unknown;
+            self.again = self.taken;
+        }
+    }
+
+    /// Records that decide what its trace is were let go: they are there to be read again, as if they were new.
+    pub fn read_prelude_again(&mut self) {
+        if matches!(self.form, Form::Unknown) {
+            self.let_go = 0;
+        }
+    }
+
+    /// Reads again what was let go. False where not all of it is there any more.
+    fn take_back(&mut self) -> io::Result<bool> {
         while self.let_go > 0 {
             let offset = self.window.offset() + self.window.rest().len() as u64;
             let most = CHUNK.min(usize::try_from(self.let_go).unwrap_or(CHUNK));
             let got = self.input.read(offset, self.window.space(), most)?;
-            self.let_go = if got == 0 { 0 } else { self.let_go.saturating_sub(got as u64) };
+            if got == 0 {
+                return Ok(false);
+            }
+            self.let_go = self.let_go.saturating_sub(got as u64);
         }
-        Ok(())
+        Ok(true)
     }
 
     fn pack(&mut self) {
@@ -515,9 +587,9 @@ impl<'c> Followed<'c> {
             return;
         }
         if let Form::Records(records) = &mut self.form {
-            let held = held_by(records);
+            let (held, is_undecided) = (held_by(records), records.is_undecided());
             if let Some(bytes) = records.pack() {
-                self.form = Form::Resting(Packed { bytes, held });
+                self.form = Form::Resting(Packed { bytes, held, is_undecided });
             }
         }
     }
@@ -528,7 +600,7 @@ impl<'c> Followed<'c> {
         self.form = match Records::unpack(catalogue, &packed.bytes, self.heard_s) {
             Some(records) => Form::Records(Box::new(records)),
             None => {
-                self.window = Window::default();
+                (self.window, self.let_go) = (Window::default(), 0);
                 Form::Unknown
             }
         };
@@ -560,6 +632,13 @@ impl<'c> Followed<'c> {
         match &mut self.form {
             Form::Records(records) => records.tear(&mut self.window, let_go, tables),
             Form::Lines(lines) => lines.tear(&mut self.window, let_go, tables),
+            // Records whose trace was not decided.
+            Form::Unknown if let_go > 0 => {
+                let length = let_go + self.window.rest().len() as u64;
+                self.window = Window::default();
+                let reject = Reject { reason: Some(Skip::SourceLost), length, ..Reject::default() };
+                reject_of_file(tables, &self.path.to_string_lossy(), &reject);
+            }
             Form::Unknown | Form::Resting(_) | Form::Whole | Form::Over => {}
         }
     }
@@ -567,13 +646,13 @@ impl<'c> Followed<'c> {
     /// The file is over: ends its records, until the tables are large enough to be shipped.
     pub fn finish(&mut self, catalogue: &'c Catalogue, tables: &mut Tables) -> Finished {
         self.wake(catalogue);
-        self.learn_form(catalogue, true);
-        if self.take_back().is_err() {
+        if !matches!(self.take_back(), Ok(true)) {
             self.tear(tables);
         }
+        self.learn_form(catalogue, true);
         if !std::mem::replace(&mut self.window.end, true) {
             while self.next(tables) == Turn::Taken {
-                self.uncounted.1 += 1;
+                self.count_record();
             }
             if let Form::Records(records) = &mut self.form
                 && let Some(trace) = records.trace()
@@ -610,7 +689,6 @@ impl<'c> Followed<'c> {
         match self.replay(tables) {
             Ok(is_busy) => is_busy,
             Err(_) => {
-                self.replay = None;
                 if let Form::Records(records) = &mut self.form
                     && let Some(trace) = records.trace()
                 {
@@ -809,7 +887,7 @@ mod tests {
         let line = |number| format!("{{\"time\":\"2026-11-22T00:00:00Z\",\"path\":\"/{number}\"}}\n");
         std::fs::write(file.path(), (0..SUMMARY_ROWS + 100).map(line).collect::<String>()).unwrap();
         let format = AccessFormatConfig { preset: Some(Preset::Json), ..AccessFormatConfig::default() };
-        let reader = Arc::new(LineReader::new(&format, false, None).unwrap());
+        let reader = Arc::new(LineReader::new(&format, false, None, "").unwrap());
         let now = Instant::now();
         let (mut followed, _) = Followed::open(&catalogue, file.path(), Some(reader), None, now).unwrap();
         let mut tables = Tables::default();
@@ -895,6 +973,102 @@ mod tests {
             assert_eq!(followed.finish(&catalogue, &mut tables), Finished::All);
             let cut = tables.rejects.first().map(|row| row.whole(rejects::LENGTH));
             assert_eq!((tables.counted, cut), wanted);
+        }
+    }
+
+    /// What a trace is must not depend on what others hold: its rows would be of two traces.
+    #[test]
+    fn a_trace_that_is_not_decided_is_let_go_and_read_again_as_the_same_one() {
+        let catalogue = Catalogue::load().unwrap();
+        let text = decided_by_its_last_record(70);
+        let lines: Vec<&str> = text.split_inclusive('\n').collect();
+        let read = |lets_go: &[usize], is_packed: bool| {
+            let file = tempfile::NamedTempFile::new().unwrap();
+            std::fs::write(file.path(), "").unwrap();
+            let (mut followed, _) = Followed::open(&catalogue, file.path(), None, None, Instant::now()).unwrap();
+            let mut tables = Tables { wants_events: true, ..Tables::default() };
+            for count in 1..=lines.len() {
+                std::fs::write(file.path(), lines[..count].concat()).unwrap();
+                assert!(!followed.look(Instant::now()).unwrap());
+                read_all(&mut followed, &catalogue, &mut tables);
+                if lets_go.contains(&count) {
+                    let offset = followed.window.offset();
+                    followed.let_prelude_go();
+                    assert_eq!(followed.window.offset(), offset, "the journal does not know of it");
+                    followed.put_away(&mut Vec::new()).unwrap();
+                    if is_packed {
+                        followed.pack();
+                    }
+                    let before = followed.memory().prelude;
+                    followed.let_prelude_go();
+                    assert_eq!((followed.memory().prelude, followed.is_behind()), (0, false), "{before} were held");
+                    assert_eq!(followed.window.offset() == 0, count <= 64, "{count}");
+                }
+            }
+            assert_eq!(followed.finish(&catalogue, &mut tables), Finished::All);
+            let of = |row: &quiclens_core::record::rows::Row<connections::Connections>| {
+                (row.text(connections::TRACE_ID).unwrap().to_owned(), row.get(connections::COMPLETE).cloned())
+            };
+            assert_eq!(followed.uncounted.1, 71, "each record is counted once");
+            (tables.counted, tables.events.len(), tables.connections.iter().map(of).collect::<Vec<_>>())
+        };
+        let whole = read(&[], false);
+        assert_eq!((whole.0, whole.2.len()), (70, 1));
+        for is_packed in [false, true] {
+            for lets_go in [&[1][..], &[2, 9, 30, 63, 64], &[69], &[71]] {
+                assert_eq!(read(lets_go, is_packed), whole, "{lets_go:?}");
+            }
+        }
+    }
+
+    /// What was made of the trace before it would be made again.
+    #[test]
+    fn a_second_trace_of_a_file_is_not_let_go() {
+        let catalogue = Catalogue::load().unwrap();
+        let text = decided_by_its_last_record(70);
+        let header = text.split_inclusive('\n').next().unwrap();
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), format!("{text}\n{header}")).unwrap();
+        let (mut followed, _) = Followed::open(&catalogue, file.path(), None, None, Instant::now()).unwrap();
+        let mut tables = Tables::default();
+        read_all(&mut followed, &catalogue, &mut tables);
+        followed.put_away(&mut Vec::new()).unwrap();
+        let offset = followed.window.offset();
+        followed.let_prelude_go();
+        assert!(offset > 0 && followed.window.offset() == offset && tables.connections.len() == 1);
+    }
+
+    #[test]
+    fn records_of_a_trace_that_was_let_go_and_cut_short_are_counted() {
+        let catalogue = Catalogue::load().unwrap();
+        let text = decided_by_its_last_record(30);
+        for is_seen in [true, false] {
+            // Bytes of it may have been read again before the end of the file was met.
+            for grows in [false, true] {
+                let file = tempfile::NamedTempFile::new().unwrap();
+                std::fs::write(file.path(), &text).unwrap();
+                let (mut followed, _) = Followed::open(&catalogue, file.path(), None, None, Instant::now()).unwrap();
+                let mut tables = Tables::default();
+                read_all(&mut followed, &catalogue, &mut tables);
+                followed.put_away(&mut Vec::new()).unwrap();
+                followed.let_prelude_go();
+                if grows {
+                    std::fs::write(file.path(), text.clone() + "more").unwrap();
+                    assert!(!followed.look(Instant::now()).unwrap());
+                }
+                std::fs::write(file.path(), if grows { "" } else { &text[..100] }).unwrap();
+                if grows {
+                    followed.read(&catalogue, 1, &mut tables).unwrap();
+                }
+                if is_seen {
+                    assert!(followed.look(Instant::now()).unwrap());
+                    followed.lose(&catalogue);
+                    followed.tear(&mut tables);
+                }
+                followed.finish(&catalogue, &mut tables);
+                assert_eq!(tables.rejected, [(Skip::SourceLost.name(), 1)].into());
+                assert_eq!(tables.rejects[0].whole(rejects::LENGTH), text.len() as u64);
+            }
         }
     }
 

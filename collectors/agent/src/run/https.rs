@@ -11,6 +11,8 @@ use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, TlsProvider, parse_p
 
 /// Longest time that an answer may take.
 const ANSWER: Duration = Duration::from_secs(120);
+/// The same while the spool fills.
+const BRIEF: Duration = Duration::from_secs(10);
 
 /// What a sink asks of a server: one POST.
 #[derive(Clone, Debug)]
@@ -23,6 +25,8 @@ pub struct PostRequest<'r> {
     pub headers: Vec<(&'static str, &'r str)>,
     /// The body.
     pub body: &'r [u8],
+    /// There is time to wait for a slow answer.
+    pub is_patient: bool,
 }
 
 /// What a server answered.
@@ -45,7 +49,8 @@ pub trait Post: Send {
 
 impl Post for Agent {
     fn post(&self, request: &PostRequest<'_>) -> io::Result<Reply> {
-        let mut asked = Agent::post(self, &request.url);
+        let longest = if request.is_patient { ANSWER } else { BRIEF };
+        let mut asked = Agent::post(self, &request.url).config().timeout_global(Some(longest)).build();
         for (key, value) in &request.query {
             asked = asked.query(*key, value);
         }
@@ -62,9 +67,10 @@ impl Post for Agent {
     }
 }
 
-/// A client for `url`. The error says why there is no certificate to verify TLS with.
+/// A client for `url`, which follows no redirect: a token is for that server alone. The error says why there is no
+/// certificate to verify TLS with.
 pub fn agent(url: &str, ca_file: Option<&Path>) -> Result<Agent, Error> {
-    let config = Agent::config_builder().timeout_global(Some(ANSWER)).http_status_as_error(false);
+    let config = Agent::config_builder().max_redirects(0).http_status_as_error(false);
     if !url.starts_with("https://") {
         return Ok(config.build().into());
     }
@@ -167,28 +173,53 @@ mod tests {
         stream.get_mut().flush()
     }
 
+    fn message() -> Message {
+        let (made_us, heartbeat_us) = (0, None);
+        Message { table: "streams", rows: 1, batch: "b".into(), made_us, heartbeat_us, bytes: vec![7; 100] }
+    }
+
     #[test]
     fn rows_go_over_tls_to_whom_the_ca_file_signs_and_to_nobody_else() {
         let (ours, others) = (authority(), authority());
         let folder = tempfile::tempdir().unwrap();
         let ca_file = folder.path().join("ca.pem");
         std::fs::write(&ca_file, ours.pem()).unwrap();
-        let message = Message {
-            table: "streams",
-            rows: 1,
-            batch: "b".into(),
-            made_us: 0,
-            heartbeat_us: None,
-            bytes: vec![7; 100],
-        };
         let give = |port: u16, ca_file: Option<&Path>| {
             let mut sink = Quiclens::open(&format!("https://localhost:{port}"), None, ca_file).unwrap();
-            sink.give(std::slice::from_ref(&message), &|| true)
+            sink.give(&[message()], &|| true)
         };
         give(server(&ours), Some(&ca_file)).unwrap();
         let error = give(server(&others), Some(&ca_file)).unwrap_err();
         assert_eq!(error.handling(), ErrorHandling::Retry, "{error}");
         assert!(error.to_string().contains("certificate"), "{error}");
+    }
+
+    /// What redirects may be a gateway before the server, and whoever it names gets no token of the server's.
+    #[test]
+    fn a_redirect_is_not_followed_and_passes() {
+        let [gateway, other] = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
+        let [at, elsewhere] = [&gateway, &other].map(|listener| listener.local_addr().unwrap());
+        other.set_nonblocking(true).unwrap();
+        std::thread::spawn(move || {
+            for status in ["301 Moved", "302 Found", "303 See Other", "307 Temporary", "308 Permanent"] {
+                let (mut peer, _) = gateway.accept().unwrap();
+                let mut reader = BufReader::new(peer.try_clone().unwrap());
+                let mut line = String::new();
+                while reader.read_line(&mut line).unwrap() > 2 {
+                    line.clear();
+                }
+                reader.read_exact(&mut [0; 100]).unwrap();
+                write!(peer, "HTTP/1.1 {status}\r\nLocation: http://{elsewhere}/\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+                    .unwrap();
+            }
+        });
+        let mut sink = Quiclens::open(&format!("http://{at}"), Some("token".to_owned()), None).unwrap();
+        for status in [301, 302, 303, 307, 308] {
+            let error = sink.give(&[message()], &|| true).unwrap_err();
+            assert_eq!((error.kind, error.handling()), (FailureKind::SinkAway, ErrorHandling::Retry), "{error}");
+            assert!(error.to_string().contains(&status.to_string()), "{error}");
+            assert!(other.accept().is_err(), "nobody else is asked");
+        }
     }
 
     #[test]

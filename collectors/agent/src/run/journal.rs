@@ -14,6 +14,7 @@
 use crate::error::{Error, FailureKind};
 use crate::machine::{self, File, OpenOptions};
 use crate::run::folders::{make_dir, sync_parent};
+use quiclens_core::reader::records::Window;
 use quiclens_core::trace::Saved;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -101,6 +102,18 @@ struct JournalRecord<'a> {
     state: Option<Cow<'a, [u8]>>,
 }
 
+impl JournalRecord<'_> {
+    /// Of a record of `length` bytes that begins at `at`.
+    fn placed(&self, at: u64, length: usize) -> PartRecord {
+        let hash = match &self.state {
+            Some(state) if self.part != HEAD => xxh3_64_with_seed(state, self.part),
+            _ => 0,
+        };
+        let place = RecordPlace { at, length: length as u64, hash };
+        PartRecord { file: self.file, part: self.part, has_state: self.state.is_some(), place }
+    }
+}
+
 /// Where the newest record of a part stands.
 #[derive(Clone, Copy)]
 struct RecordPlace {
@@ -125,6 +138,10 @@ const OVERHEAD: usize = 16;
 
 /// Bytes of a cycle that are written at once, about.
 const WRITE: usize = 64 << 10;
+/// Bytes that are read at once where a record does not need more.
+const READ: usize = 256 << 10;
+/// No record has more bytes: a larger length is damage. A state has at most [`quiclens_core::limits::STATE_BYTES`].
+const RECORD: usize = 1 << 30;
 
 const COMPACT_AT: u64 = 8 << 20;
 /// Sums in heads that are kept without their parts. The sum of no parts is 0, so these heads are never sound.
@@ -158,23 +175,11 @@ impl Journal {
         if file.try_lock().is_err() {
             return Err(Error::new(FailureKind::InUse, folder.display(), IN_USE));
         }
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes).map_err(said)?;
-        let (mut found, mut live) = (Found::default(), Live::new());
-        if bytes.starts_with(MAGIC) {
-            (found, live) = read(&bytes);
-            if bytes.get(MAGIC.len()..START as usize) != Some(&Saved::VERSION.to_le_bytes()) {
-                found.is_of_another_build = true;
-                found.files.values_mut().for_each(|known| known.is_sound = false);
-            }
-        } else if !bytes.is_empty() {
-            found.damaged = 1;
-        }
+        let (found, mut live) = read(&mut file).map_err(said)?;
         // Of what cannot be taken up only the heads are kept.
         live.retain(|id, _| found.files.get(id).is_some_and(|known| known.is_sound));
         let heads = heads_alone(&found)?;
-        let size = bytes.len() as u64;
-        let (live_bytes, compact_at) = (0, COMPACT_AT);
+        let (size, live_bytes, compact_at) = (0, 0, COMPACT_AT);
         let mut journal = Self { path, file, size, live, live_bytes, is_torn: false, is_renamed: false, compact_at };
         // Records after a torn tail could not be read, so the live records are always copied to a new file.
         journal.compact(heads)?;
@@ -221,9 +226,9 @@ impl Journal {
             let record = JournalRecord { file: entry.file, part: entry.part, sum, state };
             let payload = encoded(&record)?;
             push(&mut bytes, &payload)?;
-            let place = RecordPlace { at, length: (payload.len() + OVERHEAD) as u64, hash: hash_of(&record) };
-            at += place.length;
-            self.live_bytes = self.live_bytes.saturating_add_signed(note(&mut self.live, &record, place));
+            let placed = record.placed(at, payload.len() + OVERHEAD);
+            at += placed.place.length;
+            self.live_bytes = self.live_bytes.saturating_add_signed(note(&mut self.live, &placed));
             if bytes.len() >= WRITE {
                 self.file.write_all(&bytes).map_err(said)?;
                 bytes.clear();
@@ -284,28 +289,19 @@ impl Journal {
     }
 }
 
-/// Hash of a connection's state, as a term of its file's sum; 0 for a head.
-fn hash_of(record: &JournalRecord<'_>) -> u64 {
-    match &record.state {
-        Some(state) if record.part != HEAD => xxh3_64_with_seed(state, record.part),
-        _ => 0,
-    }
-}
-
-/// Notes a record that was written at `place`; returns the change of the live bytes.
-fn note(live: &mut Live, record: &JournalRecord<'_>, place: RecordPlace) -> i64 {
+/// Notes a record that was written; returns the change of the live bytes.
+fn note(live: &mut Live, record: &PartRecord) -> i64 {
     let signed = |length: u64| i64::try_from(length).unwrap_or(i64::MAX);
-    if record.part == HEAD && record.state.is_none() {
+    if record.part == HEAD && !record.has_state {
         let parts = live.remove(&record.file).unwrap_or_default();
         return -parts.places.values().map(|place| signed(place.length)).sum::<i64>();
     }
     let parts = live.entry(record.file).or_default();
-    let before = match record.state {
-        Some(_) => parts.places.insert(record.part, place),
-        None => parts.places.remove(&record.part),
-    };
+    let place = record.place;
+    let before =
+        if record.has_state { parts.places.insert(record.part, place) } else { parts.places.remove(&record.part) };
     parts.sum = parts.sum.wrapping_add(place.hash).wrapping_sub(before.map_or(0, |before| before.hash));
-    let grown = if record.state.is_some() { signed(place.length) } else { 0 };
+    let grown = if record.has_state { signed(place.length) } else { 0 };
     grown - before.map_or(0, |before| signed(before.length))
 }
 
@@ -324,7 +320,8 @@ fn heads_alone(found: &Found) -> Result<Vec<(FileId, Vec<u8>)>, Error> {
 }
 
 fn push(bytes: &mut Vec<u8>, payload: &[u8]) -> Result<(), Error> {
-    let length = u32::try_from(payload.len()).map_err(|_| Error::internal("a state of more than 4 GiB"))?;
+    let length = u32::try_from(payload.len()).ok().filter(|_| payload.len() <= RECORD);
+    let length = length.ok_or_else(|| Error::internal("a state is too large for the journal"))?;
     bytes.extend_from_slice(&MARK);
     bytes.extend_from_slice(&length.to_le_bytes());
     bytes.extend_from_slice(&xxh3_64(payload).to_le_bytes());
@@ -343,31 +340,97 @@ fn encoded(state: &impl Serialize) -> Result<Vec<u8>, Error> {
     postcard::to_stdvec(state).map_err(|error| Error::internal(format!("cannot put a state away: {error}")))
 }
 
-/// The payload of the record at the start of `bytes`, if there is one and it is whole.
-fn record(bytes: &[u8]) -> Option<&[u8]> {
-    let (head, rest) = bytes.split_at_checked(OVERHEAD)?;
-    let length = head.strip_prefix(&MARK)?.first_chunk().map(|length| u32::from_le_bytes(*length))?;
-    let payload = rest.get(..length as usize)?;
+/// The payload of the record that `bytes` are, if they are one and it is whole.
+fn payload_of(bytes: &[u8]) -> Option<&[u8]> {
+    let (head, payload) = bytes.split_at_checked(OVERHEAD)?;
     (head.last_chunk() == Some(&xxh3_64(payload).to_le_bytes())).then_some(payload)
+}
+
+/// A journal's bytes from the first to the last, no more of them at once than its largest record has.
+struct JournalScan<'f> {
+    file: &'f mut File,
+    window: Window,
+}
+
+impl<'f> JournalScan<'f> {
+    fn new(file: &'f mut File) -> Self {
+        Self { file, window: Window::default() }
+    }
+
+    /// What is there, once `wanted` bytes are, or the end.
+    fn rest(&mut self, wanted: usize) -> io::Result<&[u8]> {
+        let missing = wanted.saturating_sub(self.window.rest().len());
+        if missing > 0 && !self.window.end {
+            let (most, space) = (missing.max(READ), self.window.space());
+            space.reserve_exact(most);
+            let read = Read::by_ref(self.file).take(most as u64).read_to_end(space)?;
+            self.window.end = read < most;
+        }
+        Ok(self.window.rest())
+    }
+
+    /// The length of the record that begins here, if one does and it is whole.
+    fn record(&mut self) -> io::Result<Option<usize>> {
+        let length = self.rest(OVERHEAD)?.strip_prefix(&MARK).and_then(<[u8]>::first_chunk);
+        let Some(length) = length.map(|length| u32::from_le_bytes(*length) as usize) else { return Ok(None) };
+        if length > RECORD {
+            return Ok(None);
+        }
+        let length = length + OVERHEAD;
+        Ok(self.rest(length)?.get(..length).and_then(payload_of).map(|_| length))
+    }
+
+    /// Passes damage up to the next mark, or the end.
+    fn pass_damage(&mut self) -> io::Result<()> {
+        self.window.consume(1);
+        loop {
+            let rest = self.rest(MARK.len())?;
+            let (next, length) = (memchr::memmem::find(rest, &MARK), rest.len());
+            // The last bytes may begin a mark.
+            let kept = if self.window.end { 0 } else { MARK.len() - 1 };
+            self.window.consume(next.unwrap_or(length.saturating_sub(kept)));
+            if next.is_some() || self.window.end {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// What a cycle says of one part: [`JournalRecord`] without the state, which stands at `place`.
+struct PartRecord {
+    file: FileId,
+    part: u64,
+    has_state: bool,
+    place: RecordPlace,
 }
 
 /// Reads a journal: damage is passed over up to the next record that is whole. The last cycle may never have been
 /// synced, and a crash may have left any part of it: with damage in it, it is ignored, and the states before it count.
 /// A file without an earlier state is then known by its head alone, also where the end of the cycle is damaged.
-fn read(bytes: &[u8]) -> (Found, Live) {
+///
+/// The file is read once from its beginning, to see which records count, and those once more: old records may be
+/// several times as large.
+fn read(file: &mut File) -> io::Result<(Found, Live)> {
     let (mut found, mut live) = (Found::default(), Live::new());
-    let mut sums = BTreeMap::new();
-    let (mut at, mut damaged) = (START as usize, 0);
-    let mut cycle: Vec<(JournalRecord<'_>, RecordPlace)> = Vec::new();
+    let mut scan = JournalScan::new(file);
+    let begin = scan.rest(START as usize)?;
+    if !begin.starts_with(MAGIC) {
+        found.damaged = u64::from(!begin.is_empty());
+        return Ok((found, live));
+    }
+    found.is_of_another_build = begin.get(MAGIC.len()..START as usize) != Some(&Saved::VERSION.to_le_bytes());
+    scan.window.consume(START as usize);
+    let mut damaged = 0;
+    let mut cycle: Vec<PartRecord> = Vec::new();
     let mut is_first = true;
-    let mut doubtful: Option<(u64, Vec<(JournalRecord<'_>, RecordPlace)>)> = None;
-    while at < bytes.len() {
-        let Some(payload) = record(&bytes[at..]) else {
+    let mut doubtful: Option<(u64, Vec<PartRecord>)> = None;
+    while !scan.rest(1)?.is_empty() {
+        let Some(length) = scan.record()? else {
             damaged += 1;
-            let next = bytes.get(at + 1..).and_then(|rest| memchr::memmem::find(rest, &MARK));
-            at = next.map_or(bytes.len(), |next| at + 1 + next);
+            scan.pass_damage()?;
             continue;
         };
+        let payload = &scan.window.rest()[OVERHEAD..length];
         if payload.is_empty() {
             // A cycle that another one follows was synced. So was the first one, the copy of all live records.
             let mut over: Vec<_> = doubtful.take().into_iter().collect();
@@ -379,57 +442,60 @@ fn read(bytes: &[u8]) -> (Found, Live) {
             }
             for (damaged, records) in over {
                 found.damaged += damaged;
-                for (record, place) in records {
-                    note(&mut live, &record, place);
-                    take(&mut found.files, &mut sums, record);
-                }
+                records.iter().for_each(|record| _ = note(&mut live, record));
             }
             is_first = false;
         } else if let Ok(record) = postcard::from_bytes::<JournalRecord<'_>>(payload) {
-            let place =
-                RecordPlace { at: at as u64, length: (payload.len() + OVERHEAD) as u64, hash: hash_of(&record) };
-            cycle.push((record, place));
+            cycle.push(record.placed(scan.window.offset(), length));
         } else {
             damaged += 1;
         }
-        at += payload.len() + OVERHEAD;
+        scan.window.consume(length);
     }
     found.is_torn = damaged > 0 || !cycle.is_empty() || doubtful.is_some();
-    for (id, known) in &mut found.files {
-        let sum = live.get(id).map(|parts| parts.sum);
-        known.is_sound &= sum.is_some() && sum == sums.get(id).copied();
+    for (id, parts) in &live {
+        let known = take_up(file, parts)?;
+        found.files.insert(*id, known);
     }
-    for (record, _) in doubtful.into_iter().flat_map(|(_, records)| records).chain(cycle) {
-        if let (HEAD, Some(state)) = (record.part, &record.state)
-            && let Ok(head) = postcard::from_bytes(state)
+    if found.is_of_another_build {
+        found.files.values_mut().for_each(|known| known.is_sound = false);
+    }
+    for record in doubtful.into_iter().flat_map(|(_, records)| records).chain(cycle) {
+        if record.part == HEAD
+            && record.has_state
+            && let Some(Ok(head)) = state_at(file, record.place)?.map(|(_, state)| postcard::from_bytes(&state))
         {
             found.files.entry(record.file).or_insert(KnownFile { head, is_doubtful: true, ..KnownFile::default() });
         }
     }
-    (found, live)
+    Ok((found, live))
 }
 
-fn take(files: &mut BTreeMap<FileId, KnownFile>, sums: &mut BTreeMap<FileId, u64>, record: JournalRecord<'_>) {
-    match (record.part, record.state) {
-        (HEAD, None) => {
-            files.remove(&record.file);
-            sums.remove(&record.file);
-        }
-        (HEAD, Some(state)) => {
-            let known = files.entry(record.file).or_default();
+/// A file of the journal, from its records that count.
+fn take_up(file: &File, parts: &FileParts) -> io::Result<KnownFile> {
+    let mut known = KnownFile::default();
+    for (part, place) in &parts.places {
+        let Some((sum, state)) = state_at(file, *place)? else { continue };
+        if *part == HEAD {
             let head = postcard::from_bytes(&state);
-            known.is_sound = head.is_ok();
-            known.is_doubtful = record.sum == DOUBTFUL;
+            known.is_sound = head.is_ok() && sum == parts.sum;
+            known.is_doubtful = sum == DOUBTFUL;
             known.head = head.unwrap_or_default();
-            sums.insert(record.file, record.sum);
-        }
-        (part, Some(state)) => {
-            files.entry(record.file).or_default().parts.insert(part, state.into_owned());
-        }
-        (part, None) => {
-            files.entry(record.file).or_default().parts.remove(&part);
+        } else {
+            known.parts.insert(*part, state);
         }
     }
+    Ok(known)
+}
+
+/// The sum and the state in the record at a place.
+fn state_at(file: &File, place: RecordPlace) -> io::Result<Option<(u64, Vec<u8>)>> {
+    let mut bytes = vec![0; usize::try_from(place.length).unwrap_or(0)];
+    machine::read_exact_at(file, &mut bytes, place.at)?;
+    let changed = || io::Error::new(io::ErrorKind::InvalidData, "it changed while it was read");
+    let record: JournalRecord<'_> =
+        payload_of(&bytes).and_then(|payload| postcard::from_bytes(payload).ok()).ok_or_else(changed)?;
+    Ok(record.state.map(|state| (record.sum, state.into_owned())))
 }
 
 #[cfg(test)]
@@ -480,6 +546,30 @@ mod tests {
         journal.commit(&[part(1, 2, Some(b"e")), head(1, 40)]).unwrap();
         drop(journal);
         assert_eq!(told(&Journal::open(&folder).unwrap().1), [(40, vec![2, 3], true)]);
+    }
+
+    #[test]
+    fn records_of_any_length_come_back_wherever_what_is_read_at_once_ends() {
+        let folder = folder("lengths");
+        let (mut journal, _) = Journal::open(&folder).unwrap();
+        let mut all = Vec::new();
+        for (number, length) in (1..).zip([1, READ - 40, 3, 2 * READ + 1, READ, 0, 5 * READ - 7, 9]) {
+            all.push(part(1, number, Some(&vec![u8::try_from(number).unwrap(); length])));
+        }
+        all.push(head(1, 10));
+        journal.commit(&all).unwrap();
+        journal.commit(&[part(1, 4, None), part(1, 1, Some(b"new")), head(1, 20)]).unwrap();
+        for _ in 0..2 {
+            drop(journal);
+            let (again, found) = Journal::open(&folder).unwrap();
+            journal = again;
+            assert_eq!(told(&found), [(20, vec![1, 2, 3, 5, 6, 7, 8], true)]);
+            let parts = &found.files[&id(1)].parts;
+            assert_eq!(parts[&1], b"new");
+            for entry in all.iter().filter(|entry| ![HEAD, 1, 4].contains(&entry.part)) {
+                assert_eq!(Some(&parts[&entry.part]), entry.state.as_ref());
+            }
+        }
     }
 
     #[test]

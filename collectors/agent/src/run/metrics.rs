@@ -36,6 +36,8 @@ pub struct Metrics {
     pub files: Gauge,
     /// Files that are not followed yet, for want of descriptors.
     pub files_waiting: Gauge,
+    /// Configured places at which nothing is.
+    pub places_missing: Gauge,
     /// Traces whose state is held.
     pub open_connections: Gauge,
     /// Bytes read.
@@ -120,6 +122,7 @@ impl Metrics {
         one.register("build", "which version runs", Info::new([("version", env!("CARGO_PKG_VERSION"))]));
         let files = add(one, "files", "files followed");
         let files_waiting = add(one, "files_waiting", "files that are not followed yet, for want of descriptors");
+        let places_missing = add(one, "places_missing", "configured places at which nothing is");
         let open_connections = add(one, "open_connections", "connections whose state is held");
         let bytes = add(one, "read_bytes", "bytes read");
         let records = add(one, "records", "records and lines taken, rejected ones included");
@@ -162,6 +165,7 @@ impl Metrics {
             health,
             files,
             files_waiting,
+            places_missing,
             open_connections,
             bytes,
             records,

@@ -58,6 +58,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use spool::{Spool, SpoolRoom};
 use spooled::Spooled;
 use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -71,13 +72,17 @@ const ROOM: Duration = Duration::from_secs(1);
 /// How soon a signal is seen.
 const SIGNAL: Duration = Duration::from_millis(100);
 
-/// Checks a configuration and the files that it names for `[enrich]`, and unless `is_quiet` prints its effective values,
-/// secrets hidden.
+/// Checks a configuration and the files that it names for `[enrich]`, and unless `is_quiet` tells
+/// of places that are not there and prints its effective values, secrets hidden.
 pub fn check(path: &Path, is_quiet: bool) -> Result<(), Error> {
     let config = Config::read(path)?;
     deployment_of(&config)?;
     if is_quiet {
         return Ok(());
+    }
+    for place in config.places().filter(|place| !place.exists()) {
+        let said = format!("quiclens-collector: {} is not there; it is followed once it is\n", place.display());
+        written(std::io::stderr().write_all(printable(&said).as_bytes()))?;
     }
     written(std::io::stdout().write_all(printable(&config.effective()).as_bytes()))
 }
@@ -86,6 +91,10 @@ pub fn check(path: &Path, is_quiet: bool) -> Result<(), Error> {
 pub fn run(path: &Path) -> Result<(), Error> {
     let config = Config::read(path)?;
     let limit = log::start(&config.log)?;
+    if config.state_dir.metadata().is_ok_and(|folder| folder.permissions().mode() & 0o007 != 0) {
+        let state_dir = config.state_dir.display();
+        warn!(%state_dir, "the folder is open to every user of this machine, and holds pieces of logs as they are");
+    }
     let catalogue = Arc::new(Catalogue::load().map_err(Error::internal)?);
     let stop = Arc::new(AtomicBool::new(false));
     let no_signals = |error: std::io::Error| Error::internal(format!("signals: {error}"));

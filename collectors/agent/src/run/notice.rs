@@ -3,7 +3,7 @@
 //! Where the kernel does not notify (network file systems, too many folders) the follower polls.
 
 use crate::error::{Error, FailureKind};
-use crate::paths::folders;
+use crate::paths::{FolderLinks, folders};
 use inotify::{EventMask, Inotify, WatchDescriptor, WatchMask, Watches};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ffi::OsString;
@@ -67,7 +67,7 @@ impl Notices {
         for place in places.iter().filter(|place| !place.is_dir()) {
             place.parent().map_or(Ok(()), |parent| self.add(parent))?;
         }
-        folders(places).try_for_each(|folder| self.add(&folder))
+        folders(places, FolderLinks::Refused).try_for_each(|folder| self.add(&folder))
     }
 
     fn add(&mut self, folder: &Path) -> Result<(), Error> {

@@ -4,7 +4,6 @@
 use crate::error::Error;
 use crate::run::metrics::Metrics;
 use crate::run::outbox::{Oldest, Outbox};
-use crate::run::ship::Cycle;
 use crate::run::sink::{Message, Patience, Sink, messages};
 use crate::run::spool::Spool;
 use arrow_ipc::reader::StreamReader;
@@ -78,18 +77,19 @@ impl Relief {
         Ok(())
     }
 
-    /// Puts a cycle into the outbox; false when that is full too.
-    pub fn put_by(&mut self, cycle: &Cycle) -> Result<bool, Error> {
+    /// Puts rows of a cycle into the outbox, and a reject for each run of the events that are dropped; false when it is
+    /// full too.
+    pub fn put_by(&mut self, rows: &[Message], events: &[Message]) -> Result<bool, Error> {
         let mut tables = Tables::default();
         let mut dropped = 0;
-        for message in &cycle.droppable {
+        for message in events {
             dropped += message.rows;
             for run in runs_of(message)? {
                 reject(&mut tables, &run);
             }
         }
         let mut messages = self.messages(&mut tables)?;
-        messages.extend(cycle.messages.iter().cloned());
+        messages.extend(rows.iter().cloned());
         let is_put = self.outbox.put(&messages).map_err(|error| said(&error))?;
         self.measure();
         if is_put {

@@ -6,6 +6,7 @@
 
 use crate::records::{Records, Turn};
 use crate::run::input::FileInput;
+use quiclens_core::memory::TraceMemory;
 use quiclens_core::reader::records::Window;
 use quiclens_core::retention::{Again, Owed};
 use quiclens_core::tables::Tables;
@@ -58,12 +59,22 @@ impl<'c> Replay<'c> {
         self.until.saturating_sub(self.offset)
     }
 
-    /// Reads a turn's worth.
+    /// What it holds.
+    pub fn memory(&self) -> TraceMemory {
+        let window = TraceMemory { states: self.window.rest().len(), ..TraceMemory::default() };
+        self.records.as_ref().map(Records::memory).unwrap_or_default() + window
+    }
+
+    /// Reads a turn's worth, and then frees the memory that the rest does not need.
     pub fn turn(&mut self, input: &FileInput, tables: &mut Tables) -> io::Result<ReplayProgress> {
         self.scratch.edge.clone_from(&tables.edge);
         std::mem::swap(&mut self.scratch.events, &mut tables.events);
         let done = self.read(input);
         std::mem::swap(&mut self.scratch.events, &mut tables.events);
+        self.window.shrink();
+        if let Some(records) = &mut self.records {
+            records.release();
+        }
         done
     }
 

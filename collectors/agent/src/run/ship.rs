@@ -69,7 +69,9 @@ impl Shipper {
         let given = Arc::clone(&in_flight);
         let thread = std::thread::Builder::new()
             .name("ship".into())
-            .spawn(move || work(Ship { sink, journal, relief, in_flight: given, metrics: counted }, &taken, &shared))
+            .spawn(move || {
+                work(Ship { sink, journal, relief, failed: None, in_flight: given, metrics: counted }, &taken, &shared)
+            })
             .map_err(|error| Error::internal(format!("cannot start a thread: {error}")))?;
         Ok(Self {
             cycles: Some(cycles),
@@ -87,7 +89,8 @@ impl Shipper {
     pub fn by_hand(sink: Box<dyn Sink>, journal: Journal, relief: Option<Relief>, metrics: Metrics) -> Self {
         let (cycles, taken) = sync_channel(IN_FLIGHT);
         let in_flight = Arc::new(AtomicUsize::new(0));
-        let ship = Ship { sink, journal, relief, in_flight: Arc::clone(&in_flight), metrics: metrics.clone() };
+        let ship =
+            Ship { sink, journal, relief, failed: None, in_flight: Arc::clone(&in_flight), metrics: metrics.clone() };
         let by_hand = Some(std::cell::RefCell::new((ship, taken)));
         Self { cycles: Some(cycles), fatal: Arc::default(), thread: None, in_flight, metrics, by_hand }
     }
@@ -172,6 +175,8 @@ struct Ship {
     sink: Box<dyn Sink>,
     journal: Journal,
     relief: Option<Relief>,
+    /// When the sink did not take a cycle, if it was the last that it was given.
+    failed: Option<Instant>,
     in_flight: Arc<AtomicUsize>,
     metrics: Metrics,
 }
@@ -196,13 +201,22 @@ impl Ship {
     /// Gives a cycle until it is taken, and notes that it was.
     fn take(&mut self, cycle: &Cycle) -> Result<(), Error> {
         let mut pause = FIRST_PAUSE;
-        let is_dropped = loop {
-            match self.offer(cycle) {
+        let mut are_events_stored = cycle.droppable.is_empty();
+        let is_put_by = loop {
+            // Where the spool needs room, not each cycle waits for a sink that was away a moment ago.
+            let is_away = self.failed.is_some_and(|failed| machine::now().duration_since(failed) < LONGEST_PAUSE);
+            let offered = if is_away && matches!(self.put_by(cycle, are_events_stored), Ok(true)) {
+                break true;
+            } else {
+                self.offer(cycle, &mut are_events_stored)
+            };
+            self.failed = offered.is_err().then(machine::now);
+            match offered {
                 Ok(()) => break false,
                 // The fault may last for hours; files and spool hold what comes in meanwhile, as long as they can.
                 Err(error) => {
                     self.try_again(error, pause)?;
-                    match self.put_by(cycle) {
+                    match self.put_by(cycle, are_events_stored) {
                         Ok(true) => break true,
                         Ok(false) => {}
                         Err(error) => self.try_again(error, pause)?,
@@ -221,7 +235,7 @@ impl Ship {
             pause = (pause * 2).min(LONGEST_PAUSE);
         }
         self.metrics.checkpoint_seconds.observe(machine::now().duration_since(began).as_secs_f64());
-        let events = cycle.droppable.iter().filter(|_| !is_dropped);
+        let events = cycle.droppable.iter().filter(|_| are_events_stored || !is_put_by);
         for message in cycle.messages.iter().chain(events) {
             self.metrics.sent(message.table, message.rows, message.bytes.len());
         }
@@ -252,27 +266,29 @@ impl Ship {
         }
     }
 
-    /// Where the spool needs room, a cycle waits in the outbox. False when it does not.
-    fn put_by(&mut self, cycle: &Cycle) -> Result<bool, Error> {
+    /// Where the spool needs room, a cycle waits in the outbox, but for events that are stored. False when it does not.
+    fn put_by(&mut self, cycle: &Cycle, are_events_stored: bool) -> Result<bool, Error> {
         match self.relief.as_mut().filter(|relief| relief.is_wanted()) {
-            Some(relief) => relief.put_by(cycle),
+            Some(relief) => relief.put_by(&cycle.messages, if are_events_stored { &[] } else { &cycle.droppable }),
             None => Ok(false),
         }
     }
 
-    /// What has waited goes first.
-    fn offer(&mut self, cycle: &Cycle) -> Result<(), Error> {
+    /// What has waited goes first. `are_events_stored`: those of the cycle are, and need not be given again.
+    fn offer(&mut self, cycle: &Cycle, are_events_stored: &mut bool) -> Result<(), Error> {
         self.drain()?;
         let relief = self.relief.as_ref();
         let patience = || !relief.is_some_and(Relief::is_wanted);
         let (rows, last) = cycle.messages.split_at(cycle.messages.partition_point(|message| !is_last(message)));
-        for messages in [&cycle.droppable, rows, last] {
+        let events = if *are_events_stored { &[][..] } else { &cycle.droppable };
+        for messages in [events, rows, last] {
             if !messages.is_empty() {
                 let began = machine::now();
                 let given = self.sink.give(messages, &patience);
                 self.metrics.sink_answer_seconds.observe(machine::now().duration_since(began).as_secs_f64());
                 given?;
             }
+            *are_events_stored = true;
         }
         Ok(())
     }
@@ -310,7 +326,10 @@ mod tests {
     use super::*;
     use crate::error::FailureKind;
     use crate::run::journal::{FileHead, FileId, HEAD};
+    use crate::run::outbox::Outbox;
     use crate::run::sink::Patience;
+    use crate::run::spool::{Position, Spool, SpoolRoom, What};
+    use quiclens_core::catalogue::Catalogue;
 
     /// Gives each of its answers once, the last first, then takes everything.
     struct Scripted(Vec<FailureKind>);
@@ -350,6 +369,55 @@ mod tests {
         let (rest, last) = (vec!["streams", "events", "rejects"], vec!["connections"; 2]);
         assert_eq!(given("none"), (true, vec![rest.clone(), last]));
         assert_eq!(given("events"), (false, vec![rest]), "no row of a connection without its events");
+    }
+
+    /// Takes events, and is away for all else.
+    struct EventsAlone(Arc<Mutex<Vec<&'static str>>>);
+
+    impl Sink for EventsAlone {
+        fn give(&mut self, messages: &[Message], _: &Patience<'_>) -> Result<(), Error> {
+            self.0.lock().unwrap().extend(messages.iter().map(|message| message.table));
+            let takes = messages.iter().all(|message| message.table == "events");
+            if takes { Ok(()) } else { Err(Error::new(FailureKind::SinkAway, "scripted", "away")) }
+        }
+    }
+
+    /// Rows that say that events were dropped would be false; and each cycle that waits for a sink which is away holds up
+    /// the spool.
+    #[test]
+    fn stored_events_are_not_dropped_and_where_the_spool_fills_a_sink_that_is_away_is_not_asked_for_each_cycle() {
+        let (folder, given) = (tempfile::tempdir().unwrap(), Arc::default());
+        let metrics = Metrics::new(Instant::now());
+        let room = SpoolRoom { max_bytes: 8 << 10, min_free_bytes: 0 };
+        let spool = Spool::open(&folder.path().join("spool"), room, true, &metrics).unwrap();
+        let line = b"a\t1\t0\tx\t\n".repeat(40);
+        while !spool.is_pressed() {
+            let _ = spool.append(What::lines("s", Position::Running(0), &line), &line);
+        }
+        let outbox = Outbox::open(&folder.path().join("outbox"), 1 << 20).unwrap();
+        let catalogue = Arc::new(Catalogue::load().unwrap());
+        let relief = Relief::new(&spool, outbox, "here", &catalogue, &metrics);
+        let (journal, _) = Journal::open(&folder.path().join("state")).unwrap();
+        let sink = Box::new(EventsAlone(Arc::clone(&given)));
+        let shipper = Shipper::start(sink, journal, Some(relief), metrics.clone()).unwrap();
+        let message =
+            |table| Message { table, rows: 1, batch: table.into(), made_us: 0, heartbeat_us: None, bytes: vec![7] };
+        let cycle = |droppable: &[&'static str]| Cycle {
+            messages: vec![message("streams"), message("connections")],
+            droppable: droppable.iter().map(|table| message(table)).collect(),
+            ..Cycle::of_files(Vec::new(), Vec::new())
+        };
+        // Were they looked at again, these events, which are no batch, would end it.
+        shipper.ship(cycle(&["events"])).unwrap();
+        shipper.ship(cycle(&[])).unwrap();
+        shipper.finish().unwrap();
+        assert_eq!(metrics.events_dropped.get(), 0);
+        let asked = given.lock().unwrap().clone();
+        assert_eq!(asked.iter().filter(|table| **table == "events").count(), 1);
+        assert_eq!(asked.iter().filter(|table| **table == "connections").count(), 0);
+        assert!(asked.len() <= 4, "{asked:?}");
+        let waiting = std::fs::read_dir(folder.path().join("outbox")).unwrap().count();
+        assert_eq!(waiting, 4, "the rows of both cycles");
     }
 
     /// Ships one cycle to a sink that first answers `answers`; how shipping ended, how often it was tried again, and

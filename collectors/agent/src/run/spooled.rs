@@ -175,6 +175,11 @@ impl<'c> Spooled<'c> {
         }
     }
 
+    /// See [`Records::has_made_room`].
+    pub fn has_made_room(&self) -> bool {
+        self.records.has_made_room()
+    }
+
     /// Ends connections that are over; see [`Records::end_quiet`].
     pub fn end_quiet(&mut self, now: Duration, closed_s: u64, idle_s: u64) -> bool {
         if self.is_behind {

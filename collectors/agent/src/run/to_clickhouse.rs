@@ -58,7 +58,7 @@ impl ClickHouse {
         })
     }
 
-    fn insert(&self, message: &Message) -> Result<(), Error> {
+    fn insert(&self, message: &Message, is_patient: bool) -> Result<(), Error> {
         let mut headers = Vec::new();
         headers.extend(self.user.as_deref().map(|user| ("X-ClickHouse-User", user)));
         headers.extend(self.password.as_deref().map(|password| ("X-ClickHouse-Key", password)));
@@ -77,6 +77,7 @@ impl ClickHouse {
             ],
             headers,
             body: &message.bytes,
+            is_patient,
         };
         let answer = self
             .server
@@ -96,21 +97,23 @@ impl ClickHouse {
         }
         let said = answer.said.lines().next().unwrap_or_default();
         let place = format!("{}, table {}", without_password(&self.base), message.table);
-        Err(match status {
-            200 => {
-                Error::new(FailureKind::SinkRefuses, place, format!("{} rows sent, {written:?} written", message.rows))
+        Err(match (status, written) {
+            (200, Some(written)) => {
+                Error::new(FailureKind::SinkRefuses, place, format!("{} rows sent, {written} written", message.rows))
             }
-            401 | 403 => Error::new(FailureKind::NotLetIn, place, format!("{status} {said}")),
+            // A gateway's page, perhaps, which passes.
+            (200, None) => Error::new(FailureKind::SinkAway, place, "the answer is not one of ClickHouse"),
+            (401 | 403, _) => Error::new(FailureKind::NotLetIn, place, format!("{status} {said}")),
             // Another catalogue, or no such table: a retry would get the same answer.
-            400 | 404 => Error::new(FailureKind::SinkRefuses, place, format!("{status} {said}")),
+            (400 | 404, _) => Error::new(FailureKind::SinkRefuses, place, format!("{status} {said}")),
             _ => Error::new(FailureKind::SinkAway, place, format!("{status} {said}")),
         })
     }
 }
 
 impl Sink for ClickHouse {
-    fn give(&mut self, messages: &[Message], _: &Patience<'_>) -> Result<(), Error> {
-        messages.iter().try_for_each(|message| self.insert(message))
+    fn give(&mut self, messages: &[Message], patience: &Patience<'_>) -> Result<(), Error> {
+        messages.iter().try_for_each(|message| self.insert(message, patience()))
     }
 }
 
@@ -189,18 +192,26 @@ mod tests {
     }
 
     #[test]
-    fn fewer_rows_written_than_sent_or_none_that_is_said_ends_it_with_both_counts() {
-        for (rows, says) in [("2", "Some(2)"), ("0", "Some(0)"), ("many", "None"), ("", "None"), ("-3", "None")] {
+    fn fewer_rows_written_than_sent_ends_it_with_both_counts_and_no_count_passes() {
+        let away = (FailureKind::SinkAway, "not one of ClickHouse");
+        let refuses = |said| (FailureKind::SinkRefuses, said);
+        for (rows, (kind, says)) in [
+            ("2", refuses("3 rows sent, 2 written")),
+            ("0", refuses("3 rows sent, 0 written")),
+            ("many", away),
+            ("", away),
+            ("-3", away),
+        ] {
             let (given, asked) = with_written(rows);
             let error = given.unwrap_err();
-            assert_eq!(error.kind, FailureKind::SinkRefuses, "{rows}: {error}");
-            assert!(error.said.contains(&format!("3 rows sent, {says} written")), "{rows}: {error}");
+            assert_eq!(error.kind, kind, "{rows}: {error}");
+            assert!(error.said.contains(says), "{rows}: {error}");
             assert_eq!(asked.len(), 1, "nothing is given after what was refused");
         }
         let (given, _) = asked("200 OK", "", "");
-        assert_eq!(given.unwrap_err().kind, FailureKind::SinkRefuses, "no summary");
+        assert_eq!(given.unwrap_err().kind, FailureKind::SinkAway, "a page of a gateway has no summary");
         let (given, _) = asked("200 OK", "X-ClickHouse-Summary: {\r\n", "");
-        assert_eq!(given.unwrap_err().kind, FailureKind::SinkRefuses, "a summary that is none");
+        assert_eq!(given.unwrap_err().kind, FailureKind::SinkAway, "a summary that is none");
     }
 
     #[test]

@@ -41,7 +41,7 @@ impl Quiclens {
         Self { server, base: url.trim_end_matches('/').to_owned(), token }
     }
 
-    fn send(&self, message: &Message) -> Result<(), Error> {
+    fn send(&self, message: &Message, is_patient: bool) -> Result<(), Error> {
         let mut headers = vec![("Content-Type", STREAM)];
         headers.extend(self.token.as_deref().map(|token| ("X-ClickHouse-Key", token)));
         let request = PostRequest {
@@ -49,6 +49,7 @@ impl Quiclens {
             query: vec![("rows", message.rows.to_string())],
             headers,
             body: &message.bytes,
+            is_patient,
         };
         let answer = self
             .server
@@ -75,7 +76,7 @@ impl Quiclens {
 }
 
 impl Sink for Quiclens {
-    fn give(&mut self, messages: &[Message], _: &Patience<'_>) -> Result<(), Error> {
-        messages.iter().try_for_each(|message| self.send(message))
+    fn give(&mut self, messages: &[Message], patience: &Patience<'_>) -> Result<(), Error> {
+        messages.iter().try_for_each(|message| self.send(message, patience()))
     }
 }

@@ -19,16 +19,19 @@ pub enum DamageKind {
     TimeWentBack,
     /// Steps of the log's clock.
     ClockStep,
+    /// Packets with an acknowledgement or stream data of which something could not be read.
+    ValuesUnread,
 }
 
 /// Names in `connections.damage`.
-pub const NAMES: [&str; 6] = [
+pub const NAMES: [&str; 7] = [
     "packets_sent_missing",
     "packets_received_missing",
     "data_missing",
     "request_start_missing",
     "time_went_back",
     "clock_step",
+    "values_unread",
 ];
 
 /// How often each kind of damage was met; most logs have none.

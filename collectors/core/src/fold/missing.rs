@@ -3,6 +3,7 @@
 //! time between the records before and after a hole, anything may have happened: that time is doubtful, and it widens
 //! the bounds of a request's parts.
 
+use crate::event::{Event, Frame};
 use crate::fold::Fold;
 use crate::fold::attribution::sweep::DOUBT;
 use crate::fold::cause::Interval;
@@ -16,6 +17,14 @@ use crate::fold::recovery::{SpaceId, SpaceKind};
 use crate::fold::requests::imputation::{Missing, share_out};
 use crate::fold::requests::stream::Stream;
 use crate::limits::IMPUTED;
+
+/// What the frame says moves requests: an acknowledgement, or data of a stream.
+fn matters(event: &Event, frame: &Frame) -> bool {
+    let is_of = |word: &&[u8]| event.bytes(frame.frame_type) == *word;
+    let words: [&[u8]; 8] =
+        [b"", b"ack", b"ack_ecn", b"ack_mp", b"path_ack", b"stream", b"reset_stream", b"reset_stream_at"];
+    frame.unread != 0 && words.iter().any(is_of)
+}
 
 impl Fold {
     /// Packets of ours are missing in the log.
@@ -66,6 +75,22 @@ impl Fold {
         if let Some((since_us, until_us)) = self.recovery.clock_step(now_us) {
             self.doubt(since_us, until_us);
             self.clock_made_a_step();
+        }
+    }
+
+    /// A frame of this packet says something that could not be read: what it would have changed, changed between the
+    /// records before and after.
+    pub(super) fn note_unread(&mut self, event: &Event) {
+        let (before_us, now_us) = (self.now.us, event.time_us);
+        if std::mem::take(&mut self.is_behind_unread) {
+            self.doubt(before_us, now_us);
+        }
+        if !event.unread.is_empty() && event.is_packet() && event.frames.iter().any(|frame| matters(event, frame)) {
+            self.damage.count(DamageKind::ValuesUnread, 1);
+            self.is_behind_unread = true;
+            if self.events > 0 {
+                self.doubt(before_us, now_us);
+            }
         }
     }
 
@@ -144,7 +169,10 @@ impl Fold {
 
     /// A request is over; its first packet may have no record.
     pub(super) fn look_for_start(&mut self, stream: &mut Stream) {
-        if self.is_server() && self.seen.has(Sight::Requests) && stream.look_for_start() {
+        // A client begins its streams (RFC 9000, 2.1): a server that sends on one has received a request, whether or not
+        // this log shows those of others.
+        let shows_requests = self.seen.has(Sight::Requests) || self.seen.has(Sight::Frames);
+        if self.is_server() && shows_requests && stream.look_for_start() {
             self.damage.count(DamageKind::RequestStartMissing, 1);
         }
     }

@@ -89,6 +89,8 @@ pub struct Trace {
     pub facts: Arc<Row<Connections>>,
     /// Server, for the aliases.
     pub server: Option<String>,
+    /// Of a network vantage: the sent packets are the server's.
+    pub flow_is_server: bool,
 }
 
 /// Rows that no later event can change, until someone takes them.
@@ -135,6 +137,8 @@ pub struct Fold {
     migration: connection::migration::Migration,
     aliases: connection::aliases::Aliases,
     close: connection::Close,
+    /// The newest record is a packet of which something could not be read.
+    is_behind_unread: bool,
     /// Rows to take.
     #[serde(skip)]
     #[get_size(ignore)]
@@ -155,7 +159,7 @@ impl Fold {
 
     /// The server's side is ours.
     fn is_server(&self) -> bool {
-        self.role == Vantage::Server
+        self.role == Vantage::Server || (self.role == Vantage::Network && self.trace.flow_is_server)
     }
 
     /// The client's side is ours.
@@ -227,6 +231,7 @@ impl Fold {
             }
             self.pass_time(event.time_us);
         }
+        self.note_unread(event);
         self.now = Moment { us: event.time_us, seq: event.seq };
         self.latest_us = self.latest_us.max(event.time_us);
         self.newest_seq = self.newest_seq.max(event.seq);

@@ -290,6 +290,7 @@ impl Fold {
 
     /// The log says that packets are lost.
     pub(super) fn packet_lost(&mut self, event: &Event) {
+        self.seen.note(Sight::Losses);
         let count = event.get(Number::LostPackets).unwrap_or(1);
         let bytes = event.get(Number::LostBytes);
         let Some(largest) = event.get(Number::PacketNumber) else {

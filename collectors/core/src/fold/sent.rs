@@ -7,9 +7,9 @@ use crate::fold::attribution::saves::Room;
 use crate::fold::connection::capability::Sight;
 use crate::fold::departures::{Departure, Frames};
 use crate::fold::recovery::SpaceId;
-use crate::fold::recovery::packets::Repetition;
 use crate::fold::recovery::packets::{Chunk, Sent};
-use crate::fold::requests::stream::{Outgoing, Stream};
+use crate::fold::recovery::packets::{Looks, Repetition};
+use crate::fold::requests::stream::Outgoing;
 use std::collections::BTreeMap;
 
 impl Fold {
@@ -145,12 +145,13 @@ impl Fold {
                 return;
             }
         }
-        let mut data = Repetition::default();
+        let (mut data, mut looks) = (Repetition::default(), Looks::of_a_packet());
         for chunk in packet.chunks() {
             self.impute(space_id, chunk);
-            self.stream_sent(*chunk, number, &mut data);
+            self.stream_sent(*chunk, number, &mut data, &mut looks);
         }
         packet.repetition = data;
+        self.seen.note_if(data.is_again_unlost(), Sight::Copies);
         resets.into_iter().for_each(|id| self.reset(Some(id), true));
         self.traffic.repeat(data);
         if frames.eliciting {
@@ -251,10 +252,9 @@ impl Fold {
     }
 
     /// Stream data goes out.
-    fn stream_sent(&mut self, chunk: Chunk, number: Option<u64>, repetition: &mut Repetition) {
+    fn stream_sent(&mut self, chunk: Chunk, number: Option<u64>, repetition: &mut Repetition, looks: &mut Looks) {
         let sent_before = self.traffic.send_data(chunk.to - chunk.from);
         let (now, is_server) = (self.now, self.is_server());
-        let carriers = self.carriers_before(&chunk);
         // Unidirectional streams (RFC 9000, 2.1) carry settings and header tables; they do not delay other streams.
         if chunk.to > chunk.from && chunk.stream_id & 2 == 0 {
             self.instant.carry(chunk.stream_id);
@@ -264,7 +264,12 @@ impl Fold {
             return;
         };
         let room = if stream.sent().packets() == 0 { self.window.room() } else { Room::default() };
-        let sent = stream.send(&chunk, now, Outgoing { is_server, room, sent_before, number }, &carriers);
+        // Unacknowledged packets that carried bytes of the chunk before, if the log does not state losses.
+        let highest = stream.sent().highest();
+        let is_told = !matches!(self.trace.losses, LossReporting::None | LossReporting::Counter);
+        let is_new = is_told || chunk.from >= highest;
+        let carriers = if is_new { Vec::new() } else { self.recovery.carriers(&chunk, chunk.to.min(highest), looks) };
+        let sent = stream.send(&chunk, now, Outgoing { is_server, room, sent_before, number }, &carriers, looks);
         let is_stated_to_wait = self.stated_waits.open().or(stream.stated_waits().open()).is_some();
         self.recovery.count_inferred(sent.inferred.len() as u64, sent.inferred_bytes);
         self.credit.send(sent.grown);
@@ -279,15 +284,5 @@ impl Fold {
         for (space_id, number) in sent.inferred {
             self.recovery.repeat(space_id, number);
         }
-    }
-
-    /// Unacknowledged packets that carried bytes of `chunk` before, if the log does not state losses.
-    fn carriers_before(&self, chunk: &Chunk) -> Vec<(SpaceId, Sent)> {
-        let highest = self.requests.get(chunk.stream_id).map_or(0, |stream: &Stream| stream.sent().highest());
-        let is_told = !matches!(self.trace.losses, LossReporting::None | LossReporting::Counter);
-        if is_told || chunk.from >= highest {
-            return Vec::new();
-        }
-        self.recovery.carriers(chunk, chunk.to.min(highest))
     }
 }

@@ -12,6 +12,7 @@ use crate::fold::requests::http;
 use crate::fold::requests::queue::HandedOver;
 use crate::fold::requests::stream::Stream;
 use crate::fold::stated_waits::StatedWait;
+use crate::reader::number::{whole, whole_double};
 
 fn stated_rtt(event: &Event) -> StatedRtt {
     let as_us = |number| event.get(number).and_then(|us| i64::try_from(us).ok()).filter(|us| *us > 0);
@@ -21,6 +22,11 @@ fn stated_rtt(event: &Event) -> StatedRtt {
         variance_us: as_us(Number::RttVarianceUs),
         is_sample: event.kind == Kind::UpdateRtt,
     }
+}
+
+/// A parameter as a column of counts reads it: 1000, "1000", 1000.0, 1e3.
+fn count_of(token: &[u8]) -> Option<u64> {
+    whole(token).or_else(|| whole_double(token))
 }
 
 impl Fold {
@@ -108,7 +114,7 @@ impl Fold {
         if event.word(Word::Owner) != "remote" {
             return;
         }
-        let value = |key: &str| event.leftover(key).and_then(|text| text.trim_matches('"').parse::<u64>().ok());
+        let value = |key: &str| event.leftover(key).and_then(|text| count_of(text.trim_matches('"').as_bytes()));
         if let Some(limit) = value("initial_max_data") {
             self.connection_credit(limit);
         }

@@ -338,6 +338,18 @@ impl Document {
 
     fn take_field(&mut self, window: &mut Window, entered: Option<State>, taken: usize) {
         match entered {
+            Some(State::Events) if self.has_events => {
+                // The end of this trace and the beginning of the next are lost; or it has two lists of events.
+                self.close_trace(window, false);
+                self.begin_trace(window);
+                let mut reject = Reject { reason: Some(Skip::NotJson), offset: window.offset(), ..Reject::default() };
+                add(&mut reject, window, taken);
+                self.lost += reject.length;
+                self.due.push_back(Step::Lost(reject));
+                (self.state, self.has_events) = (State::Events, true);
+                self.due.push_back(Step::Events);
+                return;
+            }
             Some(State::Events) => {
                 if self.state == State::Top {
                     (self.begin.1, self.lost_before.1) = (self.begin.0, self.lost_before.0);
@@ -507,6 +519,8 @@ impl Document {
     fn go_on(&mut self, window: &mut Window, resume: Resume) {
         match resume {
             Resume::Event if self.state == State::Events => {}
+            // What ended the list was no part of it.
+            Resume::Event if self.state == State::Trace && self.has_events => self.state = State::Events,
             Resume::Event => {
                 if self.state != State::Trace {
                     self.in_list = true;

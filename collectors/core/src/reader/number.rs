@@ -129,6 +129,11 @@ pub fn write_whole(mut value: u64, out: &mut Vec<u8>) {
     out.extend_from_slice(&buffer[at..]);
 }
 
+/// The whole number that a double such as `1400.0` or `1e3` is; `None` where it is none.
+pub fn whole_double(token: &[u8]) -> Option<u64> {
+    double_to_us(token, 3, 1).filter(|(_, ulps)| *ulps == 0).map(|(value, _)| value)
+}
+
 /// A double in `unit` (places to ns; `times`, a power of two, of them) as whole microseconds and the units in the last
 /// place between those and the double; `None` for what has no such form (negative, not finite, over 2^53 us).
 pub fn double_to_us(token: &[u8], places: Places, times: u64) -> Option<(u64, i64)> {

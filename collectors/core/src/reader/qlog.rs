@@ -13,7 +13,7 @@ use crate::keys::Keys;
 use crate::limits::{LARGEST, NAMES};
 use crate::reader::json::{Cursor, JsonFault, Text};
 use crate::reader::key_order::{Before, KeyOrder};
-use crate::reader::number::{Places, double_to_us, scaled, whole};
+use crate::reader::number::{Places, double_to_us, scaled, whole, whole_double};
 use crate::reader::shape;
 use crate::reader::skip::{Skip, Stop};
 use crate::reader::spelling::{Strings, approximate, compact, floor, packet_type};
@@ -31,6 +31,11 @@ pub enum ArrayColumn {
     Data,
     /// Multipath.
     Path,
+    /// The connection of a record, in files of several.
+    Group {
+        /// By the ID that its client chose first.
+        is_odcid: bool,
+    },
     /// Anything else, kept as it is.
     Other,
 }
@@ -62,6 +67,8 @@ impl Reader {
             "event" | "event_type" | "type" => ArrayColumn::Type,
             "data" => ArrayColumn::Data,
             "path_id" => ArrayColumn::Path,
+            "group_id" => ArrayColumn::Group { is_odcid: false },
+            "odcid" => ArrayColumn::Group { is_odcid: true },
             _ => ArrayColumn::Other,
         };
         Self {
@@ -277,6 +284,7 @@ impl<'t> Pass<'_, '_, 't, '_> {
                 ArrayColumn::Type => named.kind = self.literal(b"name")?,
                 ArrayColumn::Data => self.data()?,
                 ArrayColumn::Path => self.column(Action::Number(Number::PathId as u8), b"path_id")?,
+                ArrayColumn::Group { is_odcid } => self.group(is_odcid)?,
                 ArrayColumn::Other => match self.cursor.peek()? {
                     // Trigger columns hold the same word in every event.
                     b'"' => {
@@ -339,19 +347,26 @@ impl<'t> Pass<'_, '_, 't, '_> {
         Ok(true)
     }
 
+    /// Which of the file's connections a record is of: by a text, the connection's id, or by any other value.
     fn group(&mut self, odcid: bool) -> Result<(), JsonFault> {
-        if self.cursor.peek()? == b'"' {
-            let start = self.cursor.at;
+        let byte = self.cursor.peek()?;
+        let start = self.cursor.at;
+        let is_first = odcid || self.event.group.len == 0;
+        if byte == b'"' {
             let text = self.cursor.string()?;
-            if odcid || self.event.group.len == 0 {
+            if is_first {
                 self.event.group =
                     if text.escaped { self.event.keep(&text.plain()) } else { self.event.keep(text.raw) };
             }
-            let whole = &self.cursor.text[start..self.cursor.at];
-            self.raw(if odcid { b"ODCID" } else { b"group_id" }, whole);
-            return Ok(());
+        } else {
+            let value = self.cursor.value()?;
+            if is_first && byte != b'n' {
+                self.event.group = self.keep_compact(value);
+            }
         }
-        self.leftover(if odcid { b"ODCID" } else { b"group_id" })
+        let whole = &self.cursor.text[start..self.cursor.at];
+        self.raw(if odcid { b"ODCID" } else { b"group_id" }, whole);
+        Ok(())
     }
 
     fn data(&mut self) -> Result<(), JsonFault> {
@@ -443,6 +458,12 @@ impl<'t> Pass<'_, '_, 't, '_> {
             Action::Ranges if byte == b'[' => self.ranges(key),
             Action::TimeFormat if byte == b'"' => self.time_format(key),
             Action::ReferenceTime => self.reference_time(key),
+            // A frame without a type, and a packet.
+            Action::Word(_) if self.frame.is_some() => self.unread(key),
+            Action::Word(index) if index == Word::PacketType as u8 => {
+                self.event.has_odd_packet_type = byte != b'n';
+                self.unread(key)
+            }
             Action::Enter(_) | Action::Word(_) => self.leftover(key),
             Action::Frames | Action::Id(_) | Action::Flag | Action::Ranges | Action::TimeFormat => self.unread(key),
         }
@@ -486,11 +507,11 @@ impl<'t> Pass<'_, '_, 't, '_> {
             }
             None => {
                 // 1400.0 is a number of bytes too, but only its text gives it back.
-                match double_to_us(token, 3, 1) {
-                    Some((value, 0)) => {
+                match whole_double(token) {
+                    Some(value) => {
                         self.set(index, value.saturating_mul(times));
                     }
-                    _ => self.number_is_unread(index),
+                    None => self.number_is_unread(index),
                 }
                 self.raw(key, text);
                 Ok(())
@@ -530,7 +551,11 @@ impl<'t> Pass<'_, '_, 't, '_> {
         } else {
             self.set_word(index, text.raw);
         }
-        if text.raw.len() > LONGEST_WORD {
+        let is_odd = self.event.has_odd_packet_type && index == Word::PacketType as u8 && self.frame.is_none();
+        if is_odd {
+            self.event.next_is_unread();
+        }
+        if is_odd || text.raw.len() > LONGEST_WORD {
             self.raw(key, whole);
         }
         Ok(())
@@ -554,8 +579,10 @@ impl<'t> Pass<'_, '_, 't, '_> {
                 frame.frame_type = span;
             }
         } else if index == Word::PacketType as u8 {
-            if let Some(canonical) = packet_type(plain) {
-                self.event.set_word(Word::PacketType, canonical);
+            match packet_type(plain) {
+                Some(canonical) => self.event.set_word(Word::PacketType, canonical),
+                // Writers that do not know the type say so (qlog); such a packet is one of a log without types.
+                None => self.event.has_odd_packet_type = !plain.is_empty() && !plain.eq_ignore_ascii_case(b"unknown"),
             }
         } else {
             let len = plain.len().min(LONGEST_WORD);
@@ -612,6 +639,9 @@ impl<'t> Pass<'_, '_, 't, '_> {
     fn unread(&mut self, key: &[u8]) -> Result<(), JsonFault> {
         if self.cursor.peek()? != b'n' {
             self.event.next_is_unread();
+            if let Some((_, frame)) = &mut self.frame {
+                frame.unread |= Frame::UNREAD_OTHER;
+            }
         }
         self.leftover(key)
     }

@@ -12,6 +12,11 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 pub struct Earlier(BTreeMap<u64, u32>);
 
 impl Earlier {
+    /// There was none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Counts a trace, and gives how many of its kind came before. Beyond the limit a new kind is not remembered.
     fn count(&mut self, kind: u64) -> u32 {
         if self.0.len() >= TRACES && !self.0.contains_key(&kind) {

@@ -3,7 +3,7 @@
 use crate::client::KnownClient;
 use crate::event::Event;
 use crate::fold::Fold;
-use crate::limits::REJECT_BYTES;
+use crate::limits::{REFUSED, REJECT_BYTES};
 use crate::record::events::Key;
 use crate::retention::{At, Standing};
 use crate::seeded::Seeded;
@@ -14,7 +14,8 @@ use crate::trace::silence::{Silence, Verdict};
 use crate::trace::state_size::StateSize;
 use crate::trace::{Reject, beyond};
 use get_size2::GetSize;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use xxhash_rust::xxh3::xxh3_64;
 
 /// A record as it stands in the file.
 #[derive(Clone, Copy)]
@@ -200,11 +201,16 @@ pub(super) struct Open {
     pub first: Option<String>,
     /// The first is the one of records that name none.
     pub is_plain: bool,
-    /// Numbers of those that ended since the state was put away.
-    pub ended: Vec<u64>,
-    /// Those of traces before it in the file, of which none is open: from 1 to this.
-    pub ended_before: u64,
+    /// Numbers of those that ended since the state was put away, in this trace or in one before it in the file.
+    pub ended: BTreeSet<u64>,
+    /// Numbers and slots of named ones that closed. The order must be one that a restored state has too.
+    closed: BTreeMap<u64, usize>,
+    /// Names of those that ended to make room since the state was put away.
+    made_room: BTreeSet<u64>,
 }
+
+/// Closed connections that are looked at for one that can end.
+const LOOKED_AT: usize = 8;
 
 impl Open {
     /// How many are open.
@@ -249,8 +255,66 @@ impl Open {
             self.slots.push(None);
         }
         self.groups.insert(connection.group.clone(), slot);
+        if connection.is_closed && !connection.group.is_empty() {
+            self.closed.insert(connection.number, slot);
+        }
         self.slots[slot] = Some(Box::new(connection));
         slot
+    }
+
+    /// The close of the connection in this slot was logged.
+    pub fn close(&mut self, slot: usize) {
+        let Some(connection) = self.get_mut(slot).filter(|connection| !connection.is_closed) else { return };
+        connection.is_closed = true;
+        let number = (!connection.group.is_empty()).then_some(connection.number);
+        self.closed.extend(number.map(|number| (number, slot)));
+    }
+
+    /// Takes out the oldest connection that is closed. `is_settled`: what its end decides is decided and done.
+    pub fn take_closed(&mut self, is_settled: impl Fn(&mut Connection) -> bool) -> Option<Connection> {
+        let first = self.closed.iter().take(LOOKED_AT).map(|(_, slot)| *slot).collect::<Vec<_>>();
+        let slot = first.into_iter().find(|slot| self.get_mut(*slot).is_some_and(&is_settled))?;
+        let connection = self.take(slot)?;
+        if self.made_room.len() >= REFUSED {
+            // No second has so many, and a file that is loaded has no state.
+            self.made_room.clear();
+        }
+        self.made_room.insert(xxh3_64(connection.group.as_bytes()));
+        Some(connection)
+    }
+
+    /// Takes out the connection in this slot.
+    fn take(&mut self, slot: usize) -> Option<Connection> {
+        let connection = self.slots.get_mut(slot)?.take()?;
+        self.groups.remove(&connection.group);
+        self.closed.remove(&connection.number);
+        self.free.push(slot);
+        self.ended.insert(connection.number);
+        Some(*connection)
+    }
+
+    /// Connections have ended to make room, and no state says so yet.
+    pub fn has_made_room(&self) -> bool {
+        !self.made_room.is_empty()
+    }
+
+    /// The connection is one of them. Were another one of its name to begin, a start after a kill might count its records
+    /// as those of the first.
+    pub fn was_for_room(&self, group: &str) -> bool {
+        self.has_made_room() && self.made_room.contains(&xxh3_64(group.as_bytes()))
+    }
+
+    /// Numbers of those that ended since the state was put away; it contains what they were.
+    pub fn take_ended(&mut self) -> BTreeSet<u64> {
+        self.made_room.clear();
+        std::mem::take(&mut self.ended)
+    }
+
+    /// Those, and the numbers of all that are open.
+    pub fn all_numbers(&mut self) -> BTreeSet<u64> {
+        let mut numbers = self.take_ended();
+        numbers.extend(self.all_mut().map(|connection| connection.number));
+        numbers
     }
 
     /// Takes out the next named connection, from slot `from` on, that is closed and silent for `closed_s`, or silent
@@ -264,37 +328,31 @@ impl Open {
         idle_s: u64,
         is_settled: impl Fn(&mut Connection) -> bool,
     ) -> Option<(usize, Connection)> {
-        let is_over = |connection: &mut Box<Connection>| {
+        let is_over = |connection: &mut Connection| {
             let silent_s = now_s.saturating_sub(connection.heard_s);
             let is_quiet = silent_s >= if connection.is_closed { closed_s } else { idle_s };
             !connection.group.is_empty() && is_quiet && is_settled(connection)
         };
-        let slots = self.slots.iter_mut().enumerate().skip(from);
-        let (slot, connection) = slots.filter_map(|(slot, held)| Some((slot, held.take_if(is_over)?))).next()?;
-        self.groups.remove(&connection.group);
-        self.free.push(slot);
-        self.ended.push(connection.number);
-        Some((slot, *connection))
+        let mut slots = self.slots.iter_mut().enumerate().skip(from);
+        let slot = slots.find_map(|(slot, held)| held.as_deref_mut().is_some_and(is_over).then_some(slot))?;
+        Some((slot, self.take(slot)?))
     }
 
     /// Takes out the connection whose records say `group`; the next such record begins another.
     pub fn part(&mut self, group: &str) {
-        if let Some(slot) = self.groups.remove(group)
-            && self.slots.get_mut(slot).is_some_and(|held| held.take().is_some())
-        {
-            self.free.push(slot);
+        if let Some(slot) = self.groups.get(group).copied() {
+            self.take(slot);
         }
     }
 
     /// Takes out the next one, when nothing begins any more.
     pub fn take_one(&mut self) -> Option<Connection> {
         loop {
-            let slot = self.slots.get_mut(self.taken)?;
+            let slot = self.taken;
+            self.slots.get(slot)?;
             self.taken += 1;
-            if let Some(connection) = slot.take() {
-                self.groups.remove(&connection.group);
-                self.ended.push(connection.number);
-                return Some(*connection);
+            if let Some(connection) = self.take(slot) {
+                return Some(connection);
             }
         }
     }

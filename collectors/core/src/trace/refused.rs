@@ -12,16 +12,27 @@ pub(super) struct RefusedConnections {
     names: BTreeSet<u64>,
     /// There were more than are remembered: any that begins later may be one of them.
     is_any: bool,
+    /// When a record was passed over last, by the reader's clock.
+    #[serde(skip)]
+    noted_s: Option<u64>,
 }
 
 impl RefusedConnections {
     /// A record of this connection is passed over.
     pub fn note(&mut self, name: &str) {
+        self.noted_s = None;
         if self.names.len() < REFUSED {
             self.names.insert(xxh3_64(name.as_bytes()));
         } else if !self.names.contains(&xxh3_64(name.as_bytes())) {
             Bound::Refused.cross();
             self.is_any = true;
+        }
+    }
+
+    /// Nothing is remembered once no record was passed over for `idle_s`: those connections are over.
+    pub fn forget(&mut self, now_s: u64, idle_s: u64) {
+        if now_s.saturating_sub(*self.noted_s.get_or_insert(now_s)) >= idle_s {
+            (self.names, self.is_any) = (BTreeSet::new(), false);
         }
     }
 

@@ -94,13 +94,12 @@ impl<'c> TraceReader<'c> {
 
     /// The connections that have changed since they were put away, by their numbers, and those that ended, as none.
     pub fn save_connections(&mut self) -> impl Iterator<Item = (u64, Option<SavedConnection<'_>>)> {
-        let before = 1..=std::mem::take(&mut self.open.ended_before);
-        let ended = before.chain(std::mem::take(&mut self.open.ended));
+        let ended = self.open.take_ended();
         let changed = self.open.all_mut().filter_map(|connection| {
             let is_dirty = std::mem::take(&mut connection.is_dirty);
             is_dirty.then(|| (connection.number, Some(SavedConnection::of(connection))))
         });
-        ended.map(|number| (number, None)).chain(changed)
+        ended.into_iter().map(|number| (number, None)).chain(changed)
     }
 
     /// It has one connection at most, which its records do not name (so that no silence ends it). The connection is

@@ -7,6 +7,9 @@ use crate::reader::shape::keep_time;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+/// 146 years: the time between any two records fits into an i64.
+const FARTHEST_NS: u64 = 1 << 62;
+
 /// Where source time 0 of a trace lies, and when its newest record was.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct TraceTimeline {
@@ -56,6 +59,9 @@ impl TraceTimeline {
         if event.has_clock || !self.is_simple {
             self.convert(event, header, units)?;
             self.is_simple = self.format != TimeFormat::Delta;
+        }
+        if event.source_ns.unsigned_abs() > FARTHEST_NS {
+            return Err(Unplaced);
         }
         self.last_ns = event.source_ns;
         Ok(())

@@ -231,15 +231,12 @@ impl Format {
 
 impl Line {
     /// Looks the client up and fills in the row's dimensions, key and network. The log's own values stay. Which server
-    /// it was is told by the line's server, else by its authority, else by `host`, where the log is read.
+    /// it was is told by the line's server, else by `host`, where the log is read, else by the line's authority, which
+    /// the client chooses.
     pub fn enrich(&mut self, enricher: &Enricher, host: &str) -> Facts {
-        let mut facts =
-            enricher.enrich_client(self.client, self.location, self.row.text(request_lines::SERVER).unwrap_or(""));
-        for host in [self.row.text(request_lines::AUTHORITY).unwrap_or(""), host] {
-            if !facts.know_the_server() {
-                facts = enricher.with_host(facts, host);
-            }
-        }
+        let of_line = |column| self.row.text(column).unwrap_or("");
+        let names = [of_line(request_lines::SERVER), host, of_line(request_lines::AUTHORITY)];
+        let facts = enricher.enrich_client(self.client, self.location, &names);
         facts.fill(&mut self.row);
         facts
     }

@@ -6,6 +6,7 @@ use super::config::{TimeIs, Unit};
 use super::meaning::Meaning;
 use super::pattern::Piece;
 use super::time::{COMMON, TimestampFormat};
+use crate::redact::is_of_a_header;
 use quiclens_core::record::columns::request_lines;
 
 /// The predefined `combined`.
@@ -68,12 +69,7 @@ fn meaning(name: &str) -> Meaning {
         "request_id" => Meaning::ExternalId(0),
         "remote_user" | "http_user_agent" | "http_referer" => Meaning::Private,
         // `$connection` is nginx's own number, and another one for each stream of a QUIC connection.
-        _ if ["http_", "sent_http_", "sent_trailer_", "cookie_", "upstream_http_", "upstream_cookie_"]
-            .iter()
-            .any(|prefix| name.starts_with(prefix)) =>
-        {
-            Meaning::Private
-        }
+        _ if is_of_a_header(name) => Meaning::Private,
         _ => Meaning::More,
     }
 }

@@ -4,6 +4,7 @@ use super::config::Unit;
 use jiff::civil::DateTime;
 use jiff::fmt::friendly::SpanParser;
 use jiff::tz::Offset;
+use quiclens_core::header::is_plausible;
 
 /// A form of time.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,6 +38,8 @@ pub(super) enum Part {
 pub(super) const COMMON: &str = "%d/%b/%Y:%H:%M:%S %z";
 /// HAProxy's `%tr`.
 pub(super) const HAPROXY: &str = "%d/%b/%Y:%H:%M:%S.%f";
+/// 30 days, as in linking (`duration_of_a_line.sql`): servers write greatest numbers for what they do not know.
+const LONGEST_US: u64 = 30 * 86_400 * 1_000_000;
 const MONTHS: &[u8] = b"JanFebMarAprMayJunJulAugSepOctNovDec";
 
 impl TimestampFormat {
@@ -90,7 +93,7 @@ impl TimestampFormat {
     }
 
     /// Microseconds since 1970, rounded down; `offset_minutes` is for a time that does not say its own.
-    /// `None` for what is no time of this form, and for one that the store cannot hold.
+    /// `None` for what is no time of this form, and for one that is not plausible.
     pub fn read(&self, text: &str, offset_minutes: i32) -> Option<i64> {
         let us = match self {
             Self::Epoch(unit) => decimal(text, unit.places())?,
@@ -100,8 +103,7 @@ impl TimestampFormat {
             },
             Self::Parts(parts) => parsed(parts, text, offset_minutes)?,
         };
-        // Up to 2286; ClickHouse's DateTime64 ends in 2299.
-        (0..=10_000_000_000_000_000).contains(&us).then_some(us)
+        us.checked_mul(1_000).is_some_and(is_plausible).then_some(us)
     }
 }
 
@@ -136,13 +138,14 @@ pub(super) fn decimal(text: &str, places: i32) -> Option<i64> {
 }
 
 /// A duration in microseconds, rounded towards zero: a number of `unit`, or one that says its units itself, as Go, Rust
-/// and jiff write it (`0.34s`, `1m3.5s`, `250µs`). `None` for what is no duration, and for one below zero.
+/// and jiff write it (`0.34s`, `1m3.5s`, `250µs`). `None` for what is no duration, for one below zero, and for one longer
+/// than [`LONGEST_US`].
 pub(super) fn duration(text: &str, unit: Unit) -> Option<u64> {
     let us = match decimal(text, unit.places()) {
         Some(us) => i128::from(us),
         None => SpanParser::new().parse_duration(text).ok()?.as_micros(),
     };
-    u64::try_from(us).ok()
+    u64::try_from(us).ok().filter(|us| *us <= LONGEST_US)
 }
 
 /// RFC 3339, with `T` or a space, with or without colon in the offset, with or without an offset; also the slashed
@@ -302,13 +305,16 @@ mod tests {
     #[test]
     fn days_agree_with_the_calendar() {
         for (text, us) in [
-            ("1970-01-01T00:00:00Z", 0),
-            ("2000-02-29T00:00:00Z", 951_782_400_000_000),
-            ("2100-03-01T00:00:00Z", 4_107_542_400_000_000),
+            ("1970-01-01T00:00:00Z", None),
+            ("2000-12-31T23:59:59.999999Z", None),
+            ("2001-01-01T00:00:00Z", Some(978_307_200_000_000)),
+            ("2004-02-29T00:00:00Z", Some(1_078_012_800_000_000)),
+            ("2099-02-29T00:00:00Z", None),
+            ("2099-12-31T23:59:59.999999Z", Some(4_102_444_799_999_999)),
+            ("2100-01-01T00:00:00Z", None),
         ] {
-            assert_eq!(TimestampFormat::Auto(Unit::Seconds).read(text, 0), Some(us), "{text}");
+            assert_eq!(TimestampFormat::Auto(Unit::Seconds).read(text, 0), us, "{text}");
         }
-        assert_eq!(TimestampFormat::Auto(Unit::Seconds).read("2100-02-29T00:00:00Z", 0), None);
     }
 
     #[test]
@@ -332,6 +338,9 @@ mod tests {
             ("s", Unit::Seconds, None),
             ("", Unit::Seconds, None),
             ("9999999999999h", Unit::Seconds, None),
+            ("720h", Unit::Seconds, Some(LONGEST_US)),
+            ("2592000.000001", Unit::Seconds, None),
+            ("9223372036854775807", Unit::Microseconds, None),
         ] {
             assert_eq!(duration(text, unit), us, "{text} {unit:?}");
         }

@@ -123,16 +123,23 @@ impl Enricher {
         failed.map_or(Ok(changed), Err)
     }
 
-    /// What is known of the client at `address` and of the host that answered. `location` is latitude and longitude
-    /// in degrees where a log has them. Whatever is not known, or not asked for in the config, is `None`.
+    /// What is known of the client at `address` and of the host that answered, by the first of its `names` that the
+    /// table has. `location` is latitude and longitude in degrees where a log has them. Whatever is not known, or not
+    /// asked for in the config, is `None`.
     pub fn enrich(
         &self,
         address: Option<IpAddr>,
         port: Option<u16>,
         location: Option<(f64, f64)>,
-        host: &str,
+        names: &[&str],
     ) -> Facts {
-        let mut facts = self.with_host(Facts::default(), host);
+        let mut facts = Facts::default();
+        if let Some(found) = self.host(names) {
+            facts.server.clone_from(&found.server);
+            facts.cluster.clone_from(&found.cluster);
+            facts.pop.clone_from(&found.pop);
+            facts.server_release.clone_from(&found.server_release);
+        }
         let mut location = location;
         if let Some(address) = address.map(|address| address.to_canonical()).filter(|a| !a.is_unspecified()) {
             facts.client_network = Some(self.prefix.network(address));
@@ -147,19 +154,8 @@ impl Enricher {
     }
 
     /// The same for a [`Client`].
-    pub fn enrich_client(&self, client: Client, location: Option<(f64, f64)>, host: &str) -> Facts {
-        self.enrich(client.address, client.port, location, host)
-    }
-
-    /// `facts` with what the table says of a host; as they were where it says nothing.
-    pub fn with_host(&self, mut facts: Facts, host: &str) -> Facts {
-        if let Some(found) = self.host(host) {
-            facts.server.clone_from(&found.server);
-            facts.cluster.clone_from(&found.cluster);
-            facts.pop.clone_from(&found.pop);
-            facts.server_release.clone_from(&found.server_release);
-        }
-        facts
+    pub fn enrich_client(&self, client: Client, location: Option<(f64, f64)>, names: &[&str]) -> Facts {
+        self.enrich(client.address, client.port, location, names)
     }
 
     /// The key under which lines and connections of one client address and port meet: the first 16 bytes, as hex, of
@@ -196,9 +192,12 @@ impl Enricher {
         Some(point.to_cell(self.resolution).to_string())
     }
 
-    fn host(&self, host: &str) -> Option<&Host> {
-        let name = name_of(host)?.to_ascii_lowercase();
-        self.hosts.iter().find(|(pattern, _)| fits(pattern, &name)).map(|(_, host)| host)
+    /// The entry of the first name that has one; `*`, which fits every name, is for those of which none has another.
+    fn host(&self, names: &[&str]) -> Option<&Host> {
+        let names: Vec<_> = names.iter().filter_map(|name| Some(name_of(name)?.to_ascii_lowercase())).collect();
+        let of = |name: &String| self.hosts.iter().find(|(pattern, _)| pattern != "*" && fits(pattern, name));
+        let rest = || self.hosts.iter().find(|(pattern, _)| pattern == "*" && !names.is_empty());
+        names.iter().find_map(of).or_else(rest).map(|(_, host)| host)
     }
 
     /// Fills in what the databases say; gives the place that they name.

@@ -4,7 +4,7 @@ SELECT
     cluster,
     release,
     began_at,
-    maxIf(since_start_us, name = 'host:restart_ended') AS took_us,
+    nullIf(maxIf(since_start_us, name = 'host:restart_ended' AND since_start_us > 0), 0) AS took_us,
     sumIf(packets, name = 'host:packet_forwarded') AS forwarded,
     sumIf(packets, name = 'host:forwarded_packet_received') AS forwarded_received,
     greatest(toInt64(forwarded) - toInt64(forwarded_received), 0) / nullIf(forwarded, 0) AS hop_lost_share,

@@ -14,7 +14,7 @@ FROM
     SELECT
         0 AS requests,
         sum(weight) AS connections,
-        0 AS bits
+        NULL AS bits
     FROM (/* connections.sql */)
 )
 LIMIT 1

@@ -69,6 +69,10 @@ automountServiceAccountToken: false
   value: {{ printf "%s://%s@%s" (ternary "https" "http" $store.tls) $user.name (required "store.address: where ClickHouse is, host:port/database" $store.address) | quote }}
 - name: QUICLENS_STORE_PASSWORD_FILE
   value: /run/secrets/store/password
+{{- if $store.caSecret }}
+- name: SSL_CERT_FILE
+  value: /run/secrets/store-ca/ca.crt
+{{- end }}
 {{- end }}
 
 {{/* The [kafka] of ingest.toml and migrate.toml, and the options of the collector's sink. user: of kafka.users */}}

@@ -25,9 +25,9 @@ export async function ask(path, parameters = {}, signal) {
   return (await asked(path, parameters, "application/json", signal)).json();
 }
 
-/** @param {string} path @param {Parameters} parameters @returns {Promise<string>} */
-export async function askText(path, parameters) {
-  return (await asked(path, parameters, "text/markdown, application/problem+json")).text();
+/** @param {string} path @param {Parameters} parameters @param {AbortSignal} [signal] @returns {Promise<string>} */
+export async function askText(path, parameters, signal) {
+  return (await asked(path, parameters, "text/markdown, image/svg+xml, application/problem+json", signal)).text();
 }
 
 /** @param {string} path @param {Parameters} parameters @param {string} accept @param {AbortSignal} [signal] */

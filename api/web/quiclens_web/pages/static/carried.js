@@ -22,6 +22,9 @@ function current() {
   return said;
 }
 
+/** Hours and weekdays are groups of reports alone. @param {string} page @param {string} name @param {string} value */
+const isKnown = (page, name, value) => name !== "by" || page === "/reports" || !value.split(",").some((column) => ["hour", "weekday"].includes(column.trim()));
+
 /** Sets the address of every link to such a page. */
 function carry() {
   const said = current();
@@ -29,7 +32,7 @@ function carry() {
     link.dataset.page ??= link.getAttribute("href") ?? "";
     const takes = TAKES[link.dataset.page];
     if (!takes) continue;
-    const query = new URLSearchParams([...said].filter(([name]) => takes.includes(name))).toString();
+    const query = new URLSearchParams([...said].filter(([name, value]) => takes.includes(name) && isKnown(link.dataset.page ?? "", name, value))).toString();
     link.href = `${link.dataset.page}${query ? `?${query}` : ""}`;
   }
 }

@@ -3,9 +3,11 @@
 
 import uPlot from "../vendor/uPlot.esm.js";
 import { colour, el } from "./dom.js";
+import { moment } from "./format.js";
 import { multiples } from "./ticks.js";
 import { caption, captioned } from "./chart_saved.js";
 import { toSvg } from "./chart_svg.js";
+import { selectByTouch } from "./chart_touch.js";
 
 /**
  * @typedef {object} Line
@@ -15,6 +17,7 @@ import { toSvg } from "./chart_svg.js";
  * @property {"line" | "step" | "points" | "bars"} [drawn] bars are as wide as the least step of x
  * @property {boolean} [hidden]
  * @property {number} [width]
+ * @property {number[]} [dash] lengths of its strokes and of the gaps between them
  * @property {boolean} [isGapped] where it has no value there is a gap; else it goes on to its next value
  * @property {{ low: (number | null)[], high: (number | null)[] }} [band] the ends of its intervals
  */
@@ -68,8 +71,37 @@ export function draw(place, chart) {
   const edges = banded(chart).flatMap(({ band }) => [band.high, band.low]);
   const plot = new uPlot(options(place, chart), [chart.x, ...chart.lines.map((line) => line.values), ...edges], place);
   drawn.set(place, plot);
+  if (chart.zoomed) selectByTouch(plot);
+  choosing(place, plot, chart.lines.length);
   place.append(saving(place, plot, chart));
   return plot;
+}
+
+/**
+ * A click on a line's name shows it alone, the next one all of them; with Alt or Ctrl it hides the line or shows it. uPlot's
+ * own way of it counts the edges of bands as lines.
+ * @param {HTMLElement} place
+ * @param {uPlot} plot
+ * @param {number} lines
+ */
+function choosing(place, plot, lines) {
+  const names = [...place.querySelectorAll(".u-legend .u-series")].slice(1, lines + 1);
+  for (const [at, name] of names.entries()) {
+    const own = at + 1;
+    const label = /** @type {HTMLElement} */ (name.querySelector("th"));
+    label.title = "click: this one alone, or all; with Alt: hide or show it";
+    label.addEventListener("click", (event) => {
+      event.stopImmediatePropagation();
+      const isOne = event.altKey || event.ctrlKey || event.metaKey;
+      const others = names.map((_, other) => other + 1).filter((other) => other !== own);
+      const isAlone = plot.series[own].show && !others.some((other) => plot.series[other].show);
+      if (isOne) plot.setSeries(own, { show: !plot.series[own].show });
+      else {
+        plot.setSeries(own, { show: true });
+        for (const other of others) plot.setSeries(other, { show: isAlone });
+      }
+    }, { capture: true });
+  }
 }
 
 /** Lines with a band, with their numbers among the plot's series, and that of the band's upper edge; the lower one is next. @param {Chart} chart */
@@ -87,6 +119,7 @@ function options(place, chart) {
   const grid = { stroke: colour("line"), width: 1 };
   const axis = { stroke: colour("quiet"), grid, ticks: grid, font: "12px system-ui" };
   const { toldX, zero } = chart;
+  const last = Math.max(0, ...chart.lines.map((line) => line.values.findLastIndex((value) => value !== null)));
   const bands = banded(chart);
   return {
     width: Math.max(280, place.clientWidth),
@@ -106,17 +139,22 @@ function options(place, chart) {
       { ...axis, size: 84, values: (_plot, values) => values.map((value) => (value === null ? "" : chart.y.told(value))) },
     ],
     series: [
-      { label: chart.isClock ? "UTC" : "time", value: toldX ? (_plot, value) => (value === null ? "–" : toldX(value)) : "{YYYY}-{MM}-{DD} {HH}:{mm}:{ss}" },
+      // Where no place is pointed at, the last one is told at which a line has a value.
+      { label: chart.isClock ? "UTC" : "time", value: (_plot, value) => (chart.x.length ? (toldX ?? instant)(value ?? chart.x[last]) : "–") },
       ...chart.lines.map((line) => ({
         label: line.label,
         stroke: line.colour,
         width: line.width ?? 1.6,
+        dash: line.dash,
         show: !line.hidden,
         spanGaps: !line.isGapped,
         fill: line.drawn === "bars" ? line.colour : undefined,
         points: { show: line.drawn === "bars" ? false : line.drawn === "points" || line.isGapped || line.values.length < 60, size: line.drawn === "points" ? 4 : 5, fill: line.colour, filter: line.isGapped && line.values.length >= 60 ? () => alone(line.values) : undefined },
         paths: pathsOf(line),
-        value: (/** @type {uPlot} */ _plot, /** @type {number | null} */ value) => (value === null || value === undefined ? "–" : chart.y.told(value)),
+        value: (/** @type {uPlot} */ _plot, /** @type {number | null} */ value, /** @type {number} */ _number, /** @type {number | null | undefined} */ at) => {
+          const told = (at ?? null) === null ? line.values[last] : value;
+          return told === null || told === undefined ? "–" : chart.y.told(told);
+        },
       })),
       ...bands.flatMap(({ line }) => ["high", "low"].map((end) => ({ label: `${line.label}, ${end} end`, class: "edge", width: 0, show: !line.hidden, spanGaps: false, points: { show: false } }))),
     ],
@@ -192,6 +230,11 @@ function marking(marks) {
     }
     ctx.restore();
   };
+}
+
+/** @param {number | undefined} at since 1970, s */
+function instant(at) {
+  return at === undefined ? "–" : moment(new Date(at * 1e3).toISOString());
 }
 
 /** Hours and minutes; days where the axis has several. @param {number[]} values @returns {(at: number) => string} */

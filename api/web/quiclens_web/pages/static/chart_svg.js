@@ -28,7 +28,7 @@ export function toSvg(plot, chart, said) {
     const shown = runs.map((points) => {
       if (points.length === 1) return `<circle cx="${points[0][0]}" cy="${points[0][1]}" r="2.5" fill="${line.colour}"/>`;
       const path = points.map(([at, value], place) => (place === 0 ? `M${at} ${value}` : line.drawn === "step" ? `H${at}V${value}` : `L${at} ${value}`)).join("");
-      return `<path d="${path}" fill="none" stroke="${line.colour}" stroke-width="1.6"/>`;
+      return `<path d="${path}" fill="none" stroke="${line.colour}" stroke-width="1.6"${line.dash ? ` stroke-dasharray="${line.dash.join(" ")}"` : ""}/>`;
     });
     return [...band(line), ...shown];
   });
@@ -47,7 +47,8 @@ export function toSvg(plot, chart, said) {
       return `<path d="M${[...edge(ends.high), ...edge(ends.low).reverse()].join("L")}Z" fill="${line.colour}" fill-opacity="0.18"/>`;
     });
   }
-  const told = chart.toldX ?? ((/** @type {number} */ at) => new Date(at * 1e3).toISOString().slice(11, 19));
+  const isLong = plot.posToVal(box.width, "x") - plot.posToVal(0, "x") > 86_400;
+  const told = chart.toldX ?? ((/** @type {number} */ at) => new Date(at * 1e3).toISOString().slice(isLong ? 0 : 11, isLong ? 16 : 19).replace("T", " "));
   const ticks = [0, 0.25, 0.5, 0.75, 1].map((share) => plot.posToVal(share * box.width, "x"));
   const levels = [0, 0.25, 0.5, 0.75, 1].map((share) => plot.posToVal(share * box.height, "y"));
   const axes = [

@@ -86,6 +86,6 @@ if (document.querySelector("#window")) {
     change({ since: field("since").value, until: field("until").value, a: field("a").value || " ", b: field("b").value || " " });
     show();
   });
-  addEventListener("popstate", show);
+  addEventListener("popstate", () => location.reload()); // fields that the address lacks are as the server makes them
   show();
 }

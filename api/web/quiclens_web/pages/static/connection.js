@@ -166,8 +166,11 @@ async function strip(marked, zero) {
 find("#zoom-out").addEventListener("click", () => zoom(0, length));
 find("#trace").addEventListener("change", (event) => {
   const [vantage, trace_id] = /** @type {HTMLSelectElement} */ (event.target).value.split("/");
-  change({ vantage, trace_id, from_us: null, to_us: null });
-  location.reload();
+  const address = state();
+  for (const name of ["from_us", "to_us"]) address.delete(name);
+  address.set("vantage", vantage);
+  address.set("trace_id", trace_id);
+  location.search = address.toString(); // another page, to which and from which one goes with Back
 });
 addEventListener("popstate", show);
 addEventListener("theme", show);

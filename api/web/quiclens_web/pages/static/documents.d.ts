@@ -1,6 +1,12 @@
 // Made of quiclens_questions/documents.py by `make types`; not to be edited.
 
 /**
+ * Which groups have a line of their own: those with most requests, or those with the largest share of requests that
+ * are slower than the p95 of all.
+ */
+export type DrawnGroups = "largest" | "slowest";
+
+/**
  * A traced request whose id begins as was asked.
  */
 export interface BegunRequest {
@@ -271,7 +277,7 @@ export interface ConnectionDocument {
      */
     event_probability: number;
     /**
-     * the server's own sampling of connections
+     * the server's own sampling of connections; outside of 0.000001 to 1 it is unknown, and requests weigh 1
      */
     trace_probability: number;
     /**
@@ -698,7 +704,10 @@ export interface Explained {
   };
   sentence: string;
   episodes: Episode[];
+  episodes_all: number;
+  episodes_cut: boolean;
   events: Event[];
+  events_all: number;
   connection: {
     /**
      * decided once per trace, see schema/README.md
@@ -853,7 +862,7 @@ export interface Explained {
      */
     event_probability?: number;
     /**
-     * the server's own sampling of connections
+     * the server's own sampling of connections; outside of 0.000001 to 1 it is unknown, and requests weigh 1
      */
     trace_probability?: number;
     /**
@@ -1276,25 +1285,29 @@ export interface ReportWarning {
 }
 /**
  * Durations of requests over time, the group with most requests first; `groups` is how many there are, of which
- * `series` has the largest.
+ * `series` has the largest, or those with the largest share of requests slower than `slow_us`, and last all others.
  */
 export interface OverTimeDocument {
   since: string;
   until: string;
   step_s: number;
   by: string[];
+  drawn: "largest" | "slowest";
+  slow_us: number | null;
   series: Series[];
   groups: number;
   coverage: Coverage;
 }
 /**
- * One group over time: columns of one length; a quantile in us, null where too few were measured. `intervals` are
- * by quantile; null where they were not asked for, or where requests or steps are too many.
+ * One group over time, or all `groups` together that have no series of their own, with an empty `group`: columns of
+ * one length; a quantile in us, null where too few were measured. `intervals` are by quantile; null where they were
+ * not asked for, where requests or steps are too many, and of groups together.
  */
 export interface Series {
   group: {
     [k: string]: string | null;
   };
+  groups: number;
   started_at: string[];
   requests: number[];
   traced: number[];
@@ -1357,7 +1370,8 @@ export interface ReportDocument {
   warnings: ReportWarning[];
 }
 /**
- * What pictures of a trace are drawn from: exact, or in buckets of `bucket_us`.
+ * What pictures of a trace are drawn from: exact, or in buckets of `bucket_us`. With `marks_cut` there are more
+ * marks, later ones, than these; `losses` are all that were declared lost.
  */
 export interface SeriesDocument {
   connection_id: string;
@@ -1369,9 +1383,11 @@ export interface SeriesDocument {
   from_us: number;
   to_us: number;
   events: number;
+  losses: number;
   exact: boolean;
   bucket_us: number | null;
   marks: MarkColumns;
+  marks_cut: boolean;
   limits: LimitColumns;
 }
 /**
@@ -1583,9 +1599,11 @@ export interface StreamsDocument {
   }[];
 }
 /**
- * What has become worse in a stretch of time, the most lost seconds first; `level` is the chance that is told.
+ * What has become worse in a stretch of time, of the requests that `where` leaves, the most lost seconds first;
+ * `level` is the chance that is told.
  */
 export interface TriageDocument {
+  where: string[];
   since: string;
   until: string;
   before_since: string;

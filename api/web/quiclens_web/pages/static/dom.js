@@ -57,6 +57,12 @@ export function find(selector) {
   return /** @type {T} */ (found);
 }
 
+/** Chooses a value; an address may have one that the form does not offer. @param {HTMLSelectElement} select @param {string} value */
+export function chooseValue(select, value) {
+  if (![...select.options].some((option) => option.value === value)) select.add(new Option(value));
+  select.value = value;
+}
+
 /**
  * @param {Element} place
  * @param {...(Node | string)} children

@@ -1,8 +1,10 @@
 // @ts-check
-// On every page: light or dark, keys, and links that carry the window.
+// On every page: light or dark, keys, links that carry the window, and what scrolls.
 
 import { keepCarried } from "./carried.js";
 import { el, find } from "./dom.js";
+import { age } from "./format.js";
+import { keepScrolling } from "./scrolling.js";
 import { showTicket } from "./ticket.js";
 
 const KEPT = "quiclens-theme";
@@ -44,8 +46,13 @@ async function copy(button) {
 for (const button of /** @type {NodeListOf<HTMLButtonElement>} */ (document.querySelectorAll("button[data-copy]"))) button.addEventListener("click", () => copy(button));
 for (const button of /** @type {NodeListOf<HTMLButtonElement>} */ (document.querySelectorAll("button[data-ticket]"))) button.addEventListener("click", () => showTicket(button.dataset.ticket ?? "", "request.md"));
 for (const link of /** @type {NodeListOf<HTMLAnchorElement>} */ (document.querySelectorAll("a[data-opens]"))) link.addEventListener("click", () => window.open(link.dataset.opens, "_blank", "noopener,noreferrer"));
-for (const time of document.querySelectorAll("time")) time.title = `${new Date(time.dateTime).toLocaleString()} where you are`;
+for (const time of document.querySelectorAll("time")) {
+  const tell = () => { time.title = `${new Date(time.dateTime).toLocaleString()} where you are, ${age(time.dateTime)}`; };
+  tell();
+  time.addEventListener("pointerenter", tell);
+}
 keepCarried();
+keepScrolling();
 show(localStorage.getItem(KEPT));
 find("#theme").addEventListener("click", turn);
 

@@ -9,9 +9,10 @@ import { filterLink } from "./window.js";
 
 /**
  * @param {import("./documents.js").DifferentDocument} found
+ * @param {string} [those] the requests that were chosen
  * @returns {HTMLElement}
  */
-export function findingsTable(found) {
+export function findingsTable(found, those = "slow ones") {
   if (!found.findings.length) {
     const few = found.chosen < 30 ? ` With ${whole(found.chosen)} of ${whole(found.requests)} chosen there is little to go by.` : "";
     return el("p", { class: "teach" }, `Nothing is surely different about them.${few}`);
@@ -19,8 +20,8 @@ export function findingsTable(found) {
   const [which, how] = [found.findings.filter((each) => !each.is_symptom), found.findings.filter((each) => each.is_symptom)];
   return el("div", {},
     el("table", {},
-      el("thead", {}, el("tr", {}, el("th", {}, "requests with"), el("th", { class: "n" }, "slow among them"), el("th", { class: "n" }, "elsewhere"), el("th", { class: "n" }, "slow ones beyond that"))),
-      el("tbody", {}, ...(which.length ? which.slice(0, 8).map(row) : [el("tr", {}, el("td", { colspan: 4 }, "no attribute surely more often"))])),
+      el("thead", {}, el("tr", {}, el("th", {}, "requests with"), el("th", { class: "n" }, `${those} among them`), el("th", { class: "n" }, "elsewhere"), el("th", { class: "n" }, `${those} beyond that`))),
+      el("tbody", {}, ...(which.length ? which.map(row) : [el("tr", {}, el("td", { colspan: 4 }, "no attribute surely more often"))])),
       ...(how.length ? [el("tbody", {}, el("tr", { class: "group" }, el("th", { colspan: 4, scope: "rowgroup" }, "how it shows")), ...how.map(row))] : [])),
     el("p", { class: "note" }, `${whole(found.chosen)} of ${whole(found.requests)} requests against the rest; ${whole(found.tested)} conditions and their pairs were tried; of those listed about 5 % may be chance.`));
 }

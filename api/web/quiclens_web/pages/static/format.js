@@ -60,6 +60,20 @@ export function moment(text) {
   return text ? `${text.slice(0, 10)} ${text.slice(11, 19)}` : "undated";
 }
 
+/** Whether times of a stretch need no date beside them. @param {string} since RFC 3339, UTC @param {string} until */
+export function isOneDay(since, until) {
+  return since.slice(0, 10) === until.slice(0, 10);
+}
+
+/** How long ago it is: 40 s, 12 min, 21 h, 3 d. @param {string} text RFC 3339 */
+export function age(text) {
+  const seconds = Math.floor((Date.now() - Date.parse(text)) / 1_000);
+  for (const [length, unit] of /** @type {[number, string][]} */ ([[86_400, "d"], [3_600, "h"], [60, "min"]])) {
+    if (seconds >= 2 * length) return `${whole(Math.floor(seconds / length))} ${unit} ago`;
+  }
+  return seconds < 0 ? "still to come" : `${seconds} s ago`;
+}
+
 /**
  * An event's name without its namespace (`quic:packet_sent`); names without one, as QUIC_TRACE's, as they are.
  * @param {string} name

@@ -2,7 +2,7 @@
 // A heat map on a canvas: durations (log) over time, a box to select, by pointer or by keys.
 
 import { colour, fill, el, note } from "./dom.js";
-import { duration, whole } from "./format.js";
+import { duration, isOneDay, moment, whole } from "./format.js";
 
 const LEFT = 70;
 const BOTTOM = 22;
@@ -28,6 +28,13 @@ export function drawHeat(place, map, box, selected) {
   const canvas = /** @type {HTMLCanvasElement} */ (el("canvas", { tabindex: "0", role: "application", "aria-label": `heat map of durations over time. ${KEYS}`, title: KEYS }));
   const hadFocus = place.contains(document.activeElement);
   fill(place, canvas);
+  // A place of another size is drawn anew: a canvas that is stretched tells other times than it shows.
+  const watcher = new ResizeObserver(() => {
+    if (canvas.isConnected && (!place.clientWidth || place.clientWidth === width)) return;
+    watcher.disconnect();
+    if (canvas.isConnected) drawHeat(place, map, box, selected);
+  });
+  watcher.observe(place);
   if (hadFocus) canvas.focus();
   const [width, height] = [place.clientWidth, place.clientHeight];
   canvas.width = width * devicePixelRatio;
@@ -60,7 +67,7 @@ export function drawHeat(place, map, box, selected) {
     });
     axes();
     if (shown) {
-      const [left, right] = [Math.max(LEFT, x(Date.parse(shown.since))), x(Date.parse(shown.until))];
+      const [left, right] = [Math.max(LEFT, x(Date.parse(shown.since))), Math.min(width - 4, x(Date.parse(shown.until)))];
       const [top, bottom] = [Math.max(2, y(shown.to_us)), Math.min(height - BOTTOM, y(shown.from_us))];
       context.strokeStyle = colour("bad");
       context.lineWidth = 2;
@@ -83,7 +90,7 @@ export function drawHeat(place, map, box, selected) {
     const every = EVERY_MS.find((each) => (until - since) / each <= TICKS) ?? EVERY_MS[EVERY_MS.length - 1];
     for (let when = Math.ceil(since / every) * every; when <= until; when += every) {
       const text = new Date(when).toISOString();
-      if (x(when) < width - 16) context.fillText(every >= DAY ? text.slice(5, 10) : text.slice(11, 16), x(when), height - 6);
+      if (x(when) < width - 16) context.fillText(every >= DAY || (when % DAY === 0 && !isOneDay(map.since, map.until)) ? text.slice(5, 10) : text.slice(11, 16), x(when), height - 6);
     }
   };
 
@@ -156,7 +163,7 @@ export function drawHeat(place, map, box, selected) {
   /** What a cell holds; -1: nothing. @param {number} start @param {number} from @param {number} to @param {number} cell */
   function told(start, from, to, cell) {
     const count = cell < 0 ? "no request" : `${whole(map.requests[cell])} requests, ${whole(map.traced[cell])} traced`;
-    return `${new Date(start).toISOString().slice(11, 19)} UTC, ${duration(from)} to ${duration(to)}\n${count}`;
+    return `${moment(new Date(start).toISOString())} UTC, ${duration(from)} to ${duration(to)}\n${count}`;
   }
 
   byKeys();

@@ -3,9 +3,9 @@
 
 import { cellToBoundary } from "../vendor/h3-js.js";
 import { LAND } from "../vendor/land.js";
-import { ask } from "./api.js";
-import { el, fill, find, note, svg } from "./dom.js";
-import { duration, whole } from "./format.js";
+import { ask, newest } from "./api.js";
+import { el, fill, find, isAsked, isTold, note, svg } from "./dom.js";
+import { duration, isOneDay, whole } from "./format.js";
 
 const WIDTH = 620;
 const HEIGHT = 360;
@@ -16,25 +16,38 @@ const RAMP = ["#2b83ba", "#78b9a8", "#cfe3a5", "#fdd27e", "#f0884d", "#d7191c"];
 /** @typedef {"p95" | "p50"} Figure what colours say */
 /** @typedef {{cell: string, requests: number, larger: number, p95: number | null, p50: number | null, cause: string | null, edge: [number, number][]}} Hexagon */
 
-/** Draws what was asked for last: controls are there once, questions come and go. @type {() => Promise<void>} */
-let redraw = async () => {};
-const again = () => redraw().catch((/** @type {Error} */ error) => {
-  if (error.name !== "AbortError") fill(find("#map-scale"), el("p", { class: "error" }, error.message));
-});
+/** Places that an answer fills. */
+export const MAPS = ["#map-a", "#map-b", "#map-scale", "#map-a-name", "#map-b-name", "#map-when"];
+const newestMap = newest();
 
-/** The filter whose carriers can be chosen. */
+/** Draws what was asked for last: controls are there once, questions come and go. @type {(signal: AbortSignal) => Promise<void>} */
+let redraw = async () => {};
+const drawn = () => newestMap(async (signal) => {
+  await redraw(signal);
+  isTold(...MAPS);
+}, (message) => {
+  fill(find("#map-scale"), el("p", { class: "error" }, message));
+  isTold(...MAPS);
+});
+const again = () => {
+  isAsked(...MAPS);
+  drawn();
+};
+
+/** The window and the filter whose carriers can be chosen, as the address has them. */
 let offered = "";
 
 /**
  * @param {{since: string, until: string, where: string[]}} window
+ * @param {{since: string, until: string, where: string[]}} asked the same as the address has it: an age stays one
  * @param {AbortSignal} signal
  */
-export async function showMap(window, signal) {
+export async function showMap(window, asked, signal) {
   const [left, right] = ["#map-left", "#map-right"].map((id) => /** @type {HTMLSelectElement} */ (find(id)));
   const slider = /** @type {HTMLInputElement} */ (find("#map-time"));
   const [figure, day, hour, zone] = ["#map-figure", "#map-day", "#map-hour", "#map-zone"].map((id) => /** @type {HTMLSelectElement} */ (find(id)));
   const isFirst = !left.options.length;
-  const filter = JSON.stringify(window.where);
+  const filter = JSON.stringify([asked.since, asked.until, asked.where]);
   if (filter !== offered) { // not each time that a live page asks again
     const tails = await ask("/api/v1/reports/tail", { by: "carrier", ...window }, signal);
     const names = tails.rows.map((/** @type {any[]} */ row) => row[0]).filter(Boolean);
@@ -52,25 +65,28 @@ export async function showMap(window, signal) {
     if (here && here !== "UTC") zone.append(el("option", { value: here }, here));
     for (const each of [slider, figure, day, hour, zone]) each.addEventListener("change", again);
   }
-  redraw = async () => {
+  redraw = async (signal) => {
+    const chosen = [left.value, right.value];
     const hours = stretch(window, Number(slider.value), Number(slider.max));
-    find("#map-when").textContent = Number(slider.value) ? `${hours.since.slice(11, 16)} – ${hours.until.slice(11, 16)} UTC` : "all of it";
+    const clock = (/** @type {string} */ text) => text.slice(isOneDay(window.since, window.until) ? 11 : 0, 16).replace("T", " ");
+    find("#map-when").textContent = Number(slider.value) ? `${clock(hours.since)} – ${clock(hours.until)} UTC` : "all of it";
     const told = /** @type {Figure} */ (figure.value);
     const local = { weekday: day.value, hour: hour.value, time_zone: zone.value };
-    const found = await Promise.all([left, right].map((select) => {
-      const where = [...window.where, ...(select.value ? [`carrier=${select.value}`] : [])];
+    const found = await Promise.all(chosen.map((carrier) => {
+      const where = [...window.where, ...(carrier ? [`carrier=${carrier}`] : [])];
       return ask("/api/v1/cells", { ...hours, ...local, where }, signal);
     }));
     const both = found.map(hexagons);
     const scale = scaleOf(both.flat(), told);
     const frame = frameOf(both.flat());
     fill(find("#map-scale"), ramp(both.flat(), told));
-    for (const [place, [id, select]] of /** @type {[string, HTMLSelectElement][]} */ ([["a", left], ["b", right]]).entries()) {
+    for (const [place, id] of ["a", "b"].entries()) {
       fill(find(`#map-${id}`), picture(both[place], scale, frame, told));
-      find(`#map-${id}-name`).textContent = `${select.value || "all carriers"}: ${whole(both[place].reduce((sum, each) => sum + each.requests, 0))} requests${found[place].not_a_cell ? `, and ${whole(found[place].not_a_cell)} whose place is no H3 cell` : ""}`;
+      find(`#map-${id}-name`).textContent = `${chosen[place] || "all carriers"}: ${whole(both[place].reduce((sum, each) => sum + each.requests, 0))} requests${found[place].not_a_cell ? `, and ${whole(found[place].not_a_cell)} whose place is no H3 cell` : ""}`;
     }
   };
-  await redraw();
+  signal.addEventListener("abort", () => newestMap(async () => {}, () => {}), { once: true });
+  await drawn();
 }
 
 /** @param {{since: string, until: string}} window @param {number} at @param {number} most */

@@ -7,8 +7,8 @@ import { draw } from "./chart.js";
 import { nameColours } from "./colours.js";
 import { colour, el, fill, find, isAsked, isTold } from "./dom.js";
 import { findingsTable } from "./findings.js";
-import { ms, percent } from "./format.js";
-import { showMap } from "./map.js";
+import { duration, percent } from "./format.js";
+import { MAPS, showMap } from "./map.js";
 import { change, state } from "./state.js";
 import { showTicket } from "./ticket.js";
 import { triageList } from "./triage.js";
@@ -17,8 +17,7 @@ import { answered, chosen, covered, filterLink, wire } from "./window.js";
 const newestOverview = newest();
 const LARGEST = 5; // causes that are drawn each; the rest together
 const SAID = ["#triage", "#shares", "#different"]; // where words say that it is being asked
-const MAP = ["#map-a", "#map-b", "#map-scale", "#map-a-name", "#map-b-name", "#map-when"];
-const DRAWN = ["#tails", ...SAID, ...MAP];
+const DRAWN = ["#tails", ...SAID, ...MAPS];
 
 /** @type {import("./documents.js").OverTimeDocument | null} */
 let last = null;
@@ -26,6 +25,8 @@ let last = null;
 let deployed = { deployments: [], all: 0 };
 /** @type {import("./documents.js").TriageFinding[]} */
 let worse = [];
+/** @type {import("./documents.js").SpentDocument | null} */
+let spent = null;
 
 /** @param {boolean} [isLive] what is shown stays until it is answered */
 function show(isLive = false) {
@@ -35,8 +36,9 @@ function show(isLive = false) {
     if (!isLive) {
       fill(find("#coverage"), "asking …");
       for (const id of SAID) fill(find(id), el("p", { class: "note" }, "asking …"));
-      isAsked("#tails", ...MAP);
+      isAsked("#tails", ...MAPS);
       worse = [];
+      spent = null;
     }
     await Promise.all([findings(window, signal), charts(window, asked.by, signal)]);
   }, (message) => {
@@ -59,11 +61,12 @@ async function findings(window, signal) {
   fill(find("#triage"), triageList(found, ticket));
   worse = found.findings;
   tails();
+  if (spent) shares(spent);
 }
 
 /** @param {Asked} window @param {string} by @param {AbortSignal} signal */
 async function charts(window, by, signal) {
-  const grouped = { ...window, by, groups: 8 };
+  const grouped = { ...window, by, groups: 8, drawn: state().get("drawn") === "slowest" ? "slowest" : "largest" };
   const [byGroup, releases] = await Promise.all([ask("/api/v1/over-time", grouped, signal), ask("/api/v1/deployments", window, signal)]);
   last = byGroup;
   answered(byGroup);
@@ -77,10 +80,11 @@ async function charts(window, by, signal) {
 
 /** @param {Asked} window @param {Stretch} stretch that the window was when it was asked @param {AbortSignal} signal */
 async function rest(window, stretch, signal) {
-  shares(await ask("/api/v1/spent-over-time", window, signal));
+  spent = await ask("/api/v1/spent-over-time", window, signal);
+  shares(spent);
   fill(find("#different"), findingsTable(await ask("/api/v1/different", { ...window, limit: 8 }, signal)));
-  if (document.querySelector("#map-left")) await showMap({ ...window, since: stretch.since, until: stretch.until }, signal);
-  isTold(...MAP);
+  if (document.querySelector("#map-left")) await showMap({ ...window, since: stretch.since, until: stretch.until }, window, signal);
+  isTold(...MAPS);
 }
 
 /** How sure the lines are takes longer than the lines, which stay where this is not answered. @param {import("./api.js").Parameters} asked @param {AbortSignal} signal */
@@ -145,9 +149,14 @@ function marks() {
   return [...releases, ...began].sort((a, b) => a.x - b.x);
 }
 
+/** Whether a series is of all groups that have none of their own: it has no value of what is grouped by. @param {import("./documents.js").OverTimeDocument} document @param {import("./documents.js").Series} one */
+const isOfOthers = (document, one) => document.by.length > 0 && !Object.keys(one.group).length;
+
 /** Of how many groups the largest are drawn, and what is shaded. @param {import("./documents.js").OverTimeDocument} document @param {number[]} begins @param {boolean} hasBands */
 function drawnOf(document, begins, hasBands) {
-  const groups = document.groups > document.series.length ? `the ${document.series.length} with most requests of ${document.groups.toLocaleString("en")} are drawn; ` : "";
+  const others = document.series.find((one) => isOfOthers(document, one))?.groups ?? 0;
+  const which = document.slow_us === null ? "with most requests" : `with the largest share of requests slower than ${duration(document.slow_us)} (the p95 of all)`;
+  const groups = others ? `the ${document.groups - others} ${which} of ${document.groups.toLocaleString("en")} have a line each; ` : "";
   const isCut = cutSteps(document, begins).length > 0;
   const length = document.step_s % 60 ? `${document.step_s} s` : document.step_s % 3600 ? `${document.step_s / 60} min` : `${document.step_s / 3600} h`;
   const releases = deployed.all > deployed.deployments.length ? `; the first ${deployed.deployments.length} of ${deployed.all.toLocaleString("en")} releases are marked` : deployed.all ? "; dashed lines are the first requests of a release" : "";
@@ -175,16 +184,22 @@ function tails() {
   const quantile = wished ?? telling(last);
   choice.value = quantile;
   const begins = steps(last);
-  const called = (/** @type {any} */ one) => Object.values(one.group).map((value) => value ?? "unknown").join(", ") || "all";
-  const colours = nameColours(last.series.map(called));
+  const found = last;
+  const others = (/** @type {import("./documents.js").Series} */ one) => isOfOthers(found, one);
+  /** @type {HTMLElement} */ (find("#drawn-choice")).hidden = !last.series.some(others);
+  /** @type {HTMLSelectElement} */ (find("#drawn")).value = last.drawn;
+  const called = (/** @type {any} */ one) =>
+    others(one) ? `all others (${one.groups.toLocaleString("en")})` : Object.values(one.group).map((value) => value ?? "unknown").join(", ") || "all";
+  const colours = nameColours(last.series.filter((one) => !others(one)).map(called));
   const lines = last.series.map((/** @type {any} */ one) => ({
     label: called(one),
-    colour: colours.get(called(one)) ?? "#888",
+    colour: colours.get(called(one)) ?? colour("quiet"),
+    dash: others(one) ? [6, 4] : undefined,
     values: aligned(one, one[quantile], begins),
     isGapped: true,
     band: one.intervals ? { low: aligned(one, one.intervals[quantile].low, begins), high: aligned(one, one.intervals[quantile].high, begins) } : undefined,
   }));
-  draw(find("#tails"), { ...overSteps(last, begins), lines, y: { told: (us) => ms(us, 0), isLog: true }, height: 260, name: `tail-${quantile}` });
+  draw(find("#tails"), { ...overSteps(last, begins), lines, y: { told: duration, isLog: true }, height: 260, name: `tail-${quantile}` });
   const hasBands = lines.some(({ band }) => band?.low.some((low, at) => low !== null && band.high[at] !== null));
   const instead = wished || quantile === "p95" ? "" : `${quantile}, as most steps have too few requests for p95; `;
   find("#tails").append(el("p", { class: "note" }, instead + drawnOf(last, begins, hasBands)));
@@ -232,6 +247,11 @@ function stacked(columns) {
 
 if (document.querySelector("#window")) {
   wire(show);
+  find("#drawn").addEventListener("change", () => {
+    change({ drawn: /** @type {HTMLSelectElement} */ (find("#drawn")).value });
+    isAsked("#tails");
+    show(true);
+  });
   find("#quantile").addEventListener("change", () => {
     change({ quantile: /** @type {HTMLSelectElement} */ (find("#quantile")).value });
     tails();

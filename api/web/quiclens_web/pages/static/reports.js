@@ -1,8 +1,9 @@
 // @ts-check
 // One page that draws any report: a table with units, its samples and its coverage.
 
-import { ask, newest, queryOf } from "./api.js";
+import { ask, askText, newest, queryOf } from "./api.js";
 import { save } from "./chart.js";
+import { commaSeparated } from "./csv.js";
 import { el, fill, find } from "./dom.js";
 import { duration, percent, rate } from "./format.js";
 import { change, state } from "./state.js";
@@ -31,7 +32,9 @@ function show() {
     fill(find("#report"), el("p", { class: "note" }, "asking …"));
     const at = `/api/v1/reports/${encodeURIComponent(name)}`;
     const report = /** @type {Report} */ (await ask(/** @type {"/api/v1/reports/NAME"} */ (at), asked, signal));
-    fill(find("#report"), table(report), ...(report.rows.length ? [drawn(`${at}/picture?${queryOf(asked)}`, name)] : []));
+    fill(find("#report"), table(report));
+    // Where nothing can be drawn the table stands alone.
+    if (report.rows.length) find("#report").append(...(await picture(`${at}/picture`, asked, name, signal).catch(() => [])));
   }, (message) => fill(find("#report"), el("p", { class: "error" }, message)));
 }
 
@@ -39,10 +42,14 @@ function choose() {
   for (const each of NAMES) /** @type {HTMLElement} */ (field(each).parentElement).hidden = !takes(each, field("name").value);
 }
 
-/** The picture, which is a file of its own too. @param {string} src @param {string} name */
-function drawn(src, name) {
-  const image = el("img", { class: "report", src, alt: `${name}: values with their intervals`, onerror: () => image.parentElement?.remove() });
-  return el("a", { href: src, download: `${name}.svg`, title: "save as SVG" }, image);
+/** The picture in the page's own colours, and a link to it as a file, black on white. @param {string} at @param {import("./api.js").Parameters} asked @param {string} name @param {AbortSignal} signal */
+async function picture(at, asked, name, signal) {
+  const made = new DOMParser().parseFromString(await askText(at, asked, signal), "image/svg+xml").documentElement;
+  made.setAttribute("role", "img");
+  made.setAttribute("aria-label", `${name}: values with their intervals; the table above has them as numbers`);
+  const place = el("div", { class: "drawn wide" });
+  place.append(document.adoptNode(made));
+  return [place, el("p", { class: "note" }, el("a", { href: `${at}?${queryOf(asked)}`, download: `${name}.svg` }, "save the picture (SVG)"))];
 }
 
 /** How many groups have no row, where some have none. @param {Report} report */
@@ -61,7 +68,7 @@ function counted(coverage) {
 
 /** @param {Report} report */
 function table(report) {
-  const csv = () => save(new Blob([[report.columns.map((/** @type {any} */ column) => column.name), ...report.rows].map((row) => row.map(quoted).join(",")).join("\n")], { type: "text/csv" }), `${report.name}.csv`);
+  const csv = () => save(new Blob([commaSeparated([report.columns.map((/** @type {any} */ column) => column.name), ...report.rows])], { type: "text/csv" }), `${report.name}.csv`);
   const json = () => save(new Blob([JSON.stringify(report, null, 1)], { type: "application/json" }), `${report.name}.json`);
   return el("div", {},
     el("h2", {}, report.title),
@@ -71,12 +78,16 @@ function table(report) {
     ...(report.rows.length ? report.notes.map((note) => el("p", { class: "note" }, note)) : []));
 }
 
-/** @param {Report} report */
+/** A row's note stands below it, as wide as the table. @param {Report} report */
 function plain(report) {
-  const columns = columnsOf(report);
+  const all = columnsOf(report);
+  const columns = all.filter(({ name }) => name !== "note");
+  const note = all.find(({ name }) => name === "note");
+  /** @param {any[]} row */
+  const noted = (row) => (note && row[note.at] ? [el("tr", { class: "row-note" }, el("td", { colspan: String(columns.length) }, row[note.at]))] : []);
   return el("table", {},
     el("thead", {}, el("tr", {}, ...columns.map((column) => el("th", { title: column.unit, class: column.isNumber ? "n" : "" }, column.name.replaceAll("_", " "))))),
-    el("tbody", {}, ...report.rows.map((/** @type {any[]} */ row) => el("tr", {}, ...columns.map((column) => cell(report, column, row))))));
+    el("tbody", {}, ...report.rows.flatMap((/** @type {any[]} */ row) => [el("tr", {}, ...columns.map((column) => cell(report, column, row))), ...noted(row)])));
 }
 
 const OF_A_FIGURE = ["figure", "value", "low", "high", "unit"];
@@ -177,17 +188,11 @@ function cell(report, column, row) {
   return el("td", { class: typeof value === "number" || value === null ? "n" : "" }, text, interval);
 }
 
-/** @param {unknown} value */
-function quoted(value) {
-  const text = value === null || value === undefined ? "" : typeof value === "object" ? JSON.stringify(value) : String(value);
-  return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-}
-
 find("#window").addEventListener("submit", (event) => {
   event.preventDefault();
   change(Object.fromEntries(NAMES.map((name) => [name, name === "where" ? conditionsOf(field(name).value) : field(name).value])));
   show();
 });
 field("name").addEventListener("change", choose);
-addEventListener("popstate", show);
+addEventListener("popstate", () => location.reload()); // fields that the address lacks are as the server makes them
 show();

@@ -3,9 +3,9 @@
 
 import { ask, newest } from "./api.js";
 import { CAUSES } from "./causes.js";
-import { el, fill, find, isAsked, isTold } from "./dom.js";
+import { chooseValue, el, fill, find, isAsked, isTold } from "./dom.js";
 import { findingsTable } from "./findings.js";
-import { duration, moment, ms, short, times, whole } from "./format.js";
+import { duration, isOneDay, moment, ms, short, times, whole } from "./format.js";
 import { drawHeat } from "./heat.js";
 import { change, requestPage, state } from "./state.js";
 import { answered, chosen, covered, wire } from "./window.js";
@@ -23,8 +23,10 @@ function show(isLive = false) {
   const window = { since: asked.since, until: asked.until, where: asked.where };
   const now = state();
   input("#min-ms").value = now.get("min_ms") ?? "";
-  input("#each").checked = now.get("each") === "1";
-  input("#limit").value = now.get("limit") ?? "20";
+  input("#each").checked = now.get("each") === "1" && !asked.by.includes(",");
+  input("#each").disabled = asked.by.includes(",");
+  chooseValue(find("#limit"), now.get("limit") ?? "20");
+  input("#min-ms").disabled = box() !== null; // the box says it
   const sort = now.get("sort") === "usual" ? "usual" : "duration";
   input("#sort").value = sort;
   newestList(async (signal) => {
@@ -52,8 +54,14 @@ function show(isLive = false) {
 function box() {
   const parts = (state().get("box") ?? "").split(",");
   if (parts.length !== 4) return null;
-  return { since: parts[0], until: parts[1], from_us: Number(parts[2]), to_us: Number(parts[3]) };
+  const window = chosen();
+  // Of a box that is larger than the window, what lies within it; of one that lies beyond, nothing.
+  const [since, until] = [later(parts[0], window.since, 1), later(parts[1], window.until, -1)];
+  return since < until ? { since, until, from_us: Number(parts[2]), to_us: Number(parts[3]) } : null;
 }
+
+/** The later of two times, or the earlier one; where the window has an age, that of the box. @param {string} ofBox @param {string} ofWindow @param {1 | -1} sign */
+const later = (ofBox, ofWindow, sign) => (sign * (Date.parse(ofWindow) - Date.parse(ofBox)) > 0 ? ofWindow : ofBox);
 
 /** @returns {Record<string, string>} */
 function boxWindow() {
@@ -86,8 +94,8 @@ function showBox() {
   newestBox(async (signal) => {
     fill(place, el("p", { class: "note" }, "looking at every attribute and every pair …"));
     const found = await ask("/api/v1/different", { since: asked.since, until: asked.until, where: asked.where, min_ms: drawn.from_us / 1e3, max_ms: drawn.to_us / 1e3, chosen_since: drawn.since, chosen_until: drawn.until, limit: 10 }, signal);
-    fill(place, el("h3", {}, `The ${whole(found.chosen)} requests in the box `, el("small", {}, `${moment(drawn.since)} to ${drawn.until.slice(11, 19)}, ${duration(drawn.from_us)} to ${duration(drawn.to_us)} `),
-      el("button", { type: "button", onclick: () => select(null) }, "clear")), findingsTable(found));
+    fill(place, el("h3", {}, `The ${whole(found.chosen)} requests in the box `, el("small", {}, `${moment(drawn.since)} to ${isOneDay(drawn.since, drawn.until) ? drawn.until.slice(11, 19) : moment(drawn.until)}, ${duration(drawn.from_us)} to ${duration(drawn.to_us)} `),
+      el("button", { type: "button", onclick: () => select(null) }, "clear")), findingsTable(found, "those in the box"));
   }, (message) => fill(place, el("p", { class: "error" }, message)));
 }
 

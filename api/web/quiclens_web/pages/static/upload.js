@@ -38,11 +38,21 @@ function one(file) {
   });
 }
 
+/** Why it was not loaded; what answers need not be quiclens. @param {XMLHttpRequest} request */
+function problemOf(request) {
+  if (!request.status) return "given up, or the server cannot be reached";
+  try {
+    return problemText(JSON.parse(request.responseText));
+  } catch {
+    return `${request.status} ${request.statusText}, from something between this browser and quiclens`;
+  }
+}
+
 /** @param {XMLHttpRequest} request @param {HTMLElement} told @returns {string[]} */
 function answered(request, told) {
   if (request.status !== 201) {
     told.className = "error";
-    told.textContent = ` ${problemText(request.responseText ? JSON.parse(request.responseText) : { detail: "given up" })}`;
+    told.textContent = ` ${problemOf(request)}`;
     return [];
   }
   const loaded = JSON.parse(request.responseText);

@@ -8,6 +8,7 @@ import { colour, el, fill } from "./dom.js";
 import { duration, rate, size, whole } from "./format.js";
 import { shade } from "./shade.js";
 import { change, state } from "./state.js";
+import { toldIn } from "./ticks.js";
 
 /** @typedef {import("./answers.js").Series} Series */
 
@@ -31,7 +32,7 @@ export async function congestion(place, shown) {
   const beside = ["", legend(stops, series), el("label", { class: "note" }, fromZero, " from 0"), ""];
   fill(place, exactness(series), ...places.map((chart, at) => el("section", { class: "card" }, el("h2", {}, titles[at][0], " ", el("small", {}, titles[at][1])), chart, beside[at])));
   const shaded = (/** @type {any} */ plot) => shade(plot, shown.request);
-  const common = { toldX: (/** @type {number} */ us) => duration(us - shown.zero), zero: shown.zero, group: GROUP, zoomed: shown.zoom, range: shown.range, under: shaded };
+  const common = { toldX: (/** @type {number} */ us) => toldIn(us - shown.zero, to_us - from_us), zero: shown.zero, group: GROUP, zoomed: shown.zoom, range: shown.range, under: shaded };
   const marked = (/** @type {any} */ plot) => marks(plot, series.marks);
   const pick = (/** @type {number} */ x) => shown.go("log", { at_us: Math.round(x) });
   draw(places[0], { ...common, ...bytes(series), y: { told: size }, name: "bytes", height: 260, over: marked, clicked: pick });
@@ -166,10 +167,14 @@ function carried(values, drawn) {
   return drawn === "points" ? values : values.map((value) => (last = value ?? last));
 }
 
+const STEPS = 120; // of throughput, at most
+
 /** @param {Series} series @param {[number, number]} range */
 function throughput(series, range) {
-  const steps = 120;
-  const step = Math.max(1, (range[1] - range[0]) / steps);
+  // Steps of whole buckets, where there are buckets: else some would have one more than others.
+  const least = Math.max(1, (range[1] - range[0]) / STEPS);
+  const step = series.exact || !series.bucket_us ? least : Math.ceil(least / series.bucket_us) * series.bucket_us;
+  const steps = Math.max(1, Math.ceil((range[1] - range[0]) / step));
   const sums = [0, 1, 2].map(() => /** @type {number[]} */ (Array(steps).fill(0)));
   const add = (/** @type {number} */ column, /** @type {number} */ time, /** @type {number} */ bytes_) => {
     const at = Math.min(steps - 1, Math.max(0, Math.floor((time - range[0]) / step)));
@@ -246,7 +251,7 @@ function marks(plot, found) {
 /** @param {import("./documents.js").EpisodesDocument} stops @param {Series} series */
 function legend(stops, series) {
   const kinds = BANDS.filter((kind) => stops.episodes.some((/** @type {any} */ each) => each.kind === kind));
-  const losses = (series.marks.name ?? []).filter((/** @type {string} */ name) => name === "quic:packet_lost").length;
+  const cut = series.marks_cut ? "; of losses and changes only the first are drawn: choose a shorter stretch" : "";
   return el("div", { class: "legend" }, ...kinds.map((kind) => el("span", {}, el("i", { class: kind === "recovery" ? "hatched" : `cause-${kind}` }), kind === "recovery" ? "recovery period" : CAUSES.get(kind)?.name ?? kind)),
-    el("span", {}, `ticks at the bottom: ${whole(losses)} losses (red), changes of congestion state (grey)`));
+    el("span", {}, `ticks at the bottom: ${whole(series.losses)} losses (red), changes of congestion state (grey)${cut}`));
 }

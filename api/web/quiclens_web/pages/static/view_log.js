@@ -48,12 +48,11 @@ export async function eventLog(place, shown) {
   const more = async () => {
     if (next === null || isAsking) return;
     isAsking = true;
-    const found = await ask(`${shown.path}/events`, { ...asked, first_seq: next }, shown.signal);
+    const found = await ask(`${shown.path}/events`, { ...asked, first_seq: next }, shown.signal).finally(() => { isAsking = false; });
     next = found.next_seq;
     count += found.events.length;
     body.append(...found.events.map((event) => row(event, start)));
     told.textContent = count ? `${next === null ? "" : "The first "}${whole(count)} events from ${duration(asked.from_us - shown.zero)} to ${duration(to - shown.zero)}${next === null ? "" : "; scroll down for more"}.` : "No event in this stretch fits.";
-    isAsking = false;
   };
   box.addEventListener("scroll", () => {
     if (box.scrollTop + box.clientHeight > box.scrollHeight - 600) more().catch((error) => fill(told, String(error)));

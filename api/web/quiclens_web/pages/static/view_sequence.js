@@ -16,6 +16,7 @@ const LEFT = 0.38; // of the width
 const RIGHT = 0.96;
 const LETTER = 6.4; // pixels of one, at most
 const LEAST_WIDE = 900;
+const AROUND_RTTS = 4; // before the stretch, of the other end's log
 
 /** @typedef {{event: any, isOurs: boolean, us: number}} Entry */
 
@@ -25,24 +26,50 @@ export async function sequence(place, shown) {
   const asked = { from_us, to_us, limit: PAGE };
   const [own, page] = await Promise.all([ask(`${shown.path}/events`, { ...shown.trace, ...asked }, shown.signal), ask(shown.path, shown.trace, shown.signal)]);
   const peerTrace = page.traces.find((/** @type {any} */ each) => each.vantage !== shown.trace.vantage && ["client", "server"].includes(each.vantage));
-  const peer = peerTrace ? await ask(`${shown.path}/events`, { vantage: peerTrace.vantage, trace_id: peerTrace.trace_id, limit: PAGE * 2 }, shown.signal) : null;
   const half = (page.connection.rtt_min_us ?? 20_000) / 2;
-  const [picture, matched] = diagram(own.events, peer?.events ?? [], half, shown, Math.max(LEAST_WIDE, place.clientWidth - 34));
+  const peer = peerTrace ? await peerEvents({ vantage: peerTrace.vantage, trace_id: peerTrace.trace_id }, own.events, half, shown) : null;
+  const [picture, matched] = diagram(own.events, peer, half, shown, Math.max(LEAST_WIDE, place.clientWidth - 34));
   const last = own.events[own.events.length - 1];
   fill(place, el("p", { class: "note" }, `${whole(own.events.length)} events${own.next_seq === null ? "" : ", and more"}. ${peer ? `${whole(matched)} packets were found in both ends' logs.` : `One end's log: the other end is drawn half the shortest round trip (${duration(half)}) away.`} `,
     "Rows in the order of the log, further apart where time passes, up to a bound; not to scale. ", own.next_seq === null ? "" : el("button", { type: "button", onclick: () => shown.zoom(last.time_us, last.time_us + (to_us - from_us)) }, "further")),
     el("section", { class: "card wide" }, picture));
 }
 
-/** @param {any[]} own @param {any[]} peer @param {number} half us @param {import("./connection.js").Shown} shown @param {number} width @returns {[SVGElement, number]} */
-function diagram(own, peer, half, shown, width) {
+/** @typedef {{ events: any[], from_us: number, to_us: number }} Peer what was read of the other end's log, by its own clock */
+
+/**
+ * The other end's events of the same stretch. Its clock is another one: how far off is told by where both logs begin.
+ * @param {{ vantage: string, trace_id: string }} trace
+ * @param {any[]} own
+ * @param {number} half us
+ * @param {import("./connection.js").Shown} shown
+ * @returns {Promise<Peer>}
+ */
+async function peerEvents(trace, own, half, shown) {
+  const events = (/** @type {{ vantage: string, trace_id: string }} */ of, /** @type {object} */ more) => ask(`${shown.path}/events`, { ...of, limit: PAGE * 2, ...more }, shown.signal);
+  const [ours, theirs] = await Promise.all([events(shown.trace, {}), events(trace, {})]);
+  const offset = clockOffset(ours.events, theirs.events, half);
+  const first = own[0]?.time_us ?? 0;
+  const from_us = Math.max(0, Math.floor(first - offset - AROUND_RTTS * 2 * half));
+  const read = await events(trace, { from_us });
+  const last = read.events[read.events.length - 1];
+  return { events: read.events, from_us, to_us: read.next_seq === null ? Infinity : last?.time_us ?? from_us };
+}
+
+/** @param {any[]} own @param {Peer | null} read @param {number} half us @param {import("./connection.js").Shown} shown @param {number} width @returns {[SVGElement, number]} */
+function diagram(own, read, half, shown, width) {
+  const peer = read?.events ?? [];
   const [left, right] = [LEFT * width, RIGHT * width];
   const [besideAtMost, labelAtMost] = [left - TIMES - 20, right - left - 30].map((room) => Math.floor(room / LETTER));
   const offset = clockOffset(own, peer, half);
   const arrivals = new Map(peer.filter((each) => each.packet_number !== undefined).map((each) => [`${each.name}/${each.packet_type}/${each.packet_number}`, each]));
   const y = heights(own);
   const lost = new Set(own.filter((each) => each.name === "quic:packet_lost").map(packetName));
-  let matched = 0;
+  const otherOf = (/** @type {any} */ event) => arrivals.get(`${event.name === "quic:packet_sent" ? "quic:packet_received" : "quic:packet_sent"}/${event.packet_type}/${event.packet_number}`);
+  const packets = own.filter(({ name }) => name === "quic:packet_sent" || name === "quic:packet_received");
+  const matched = packets.filter(otherOf).length;
+  // A packet that the other end does not have did not arrive, where its log was read that far and the two logs do match.
+  const isMissed = (/** @type {any} */ event) => read !== null && matched > 0 && event.time_us - offset >= read.from_us && event.time_us - offset + 4 * half <= read.to_us && event.time_us < own[own.length - 1].time_us - 4 * half;
   const shapes = own.flatMap((event, at) => {
     const top = y.rows[at];
     const isPacket = event.name === "quic:packet_sent" || event.name === "quic:packet_received";
@@ -53,9 +80,8 @@ function diagram(own, peer, half, shown, width) {
       return [time, svg("g", { onpointermove: (/** @type {PointerEvent} */ pointer) => note(`${event.name}\n${says(event)}`, pointer), onpointerleave: () => note("") }, text)];
     }
     const isSent = event.name === "quic:packet_sent";
-    const other = arrivals.get(`${isSent ? "quic:packet_received" : "quic:packet_sent"}/${event.packet_type}/${event.packet_number}`);
-    matched += other ? 1 : 0;
-    const gone = isSent && (lost.has(packetName(event)) || (peer.length > 0 && !other && arrivals.size > 0 && event.time_us < own[own.length - 1].time_us - 4 * half));
+    const other = otherOf(event);
+    const gone = isSent && (lost.has(packetName(event)) || (!other && isMissed(event)));
     const flight = other ? Math.abs(other.time_us + offset - event.time_us) : half;
     const drop = Math.min(90, Math.max(6, y.scale(flight))) * (isSent ? 1 : -1);
     const paint = colour(gone ? "lost" : isSent ? "sent" : "received");

@@ -18,14 +18,14 @@ export async function statistics(place, shown) {
       card("Events", table(of("event"), false)),
       card("Frames", table(of("frame"), true)),
       card("Packets", table(of("packet"), true)),
-      card("Connection IDs", el("table", {}, el("tbody", {}, ...ids.slice(0, 100).map((/** @type {any} */ each) => el("tr", {}, el("td", { class: "id" }, each.alias), el("td", {}, each.role), el("td", { class: "n" }, duration(each.first_us)), el("td", { class: "n" }, duration(each.last_us))))))),
+      card("Connection IDs", el("table", {}, el("tbody", {}, ...ids.slice(0, 100).map((/** @type {any} */ each) => el("tr", {}, el("td", { class: "id" }, each.alias), el("td", {}, each.role), el("td", { class: "n" }, duration(each.first_us)), el("td", { class: "n" }, duration(each.last_us)))))), ids.length > 100 ? `the first 100 of ${whole(ids.length)}` : ""),
       card("Traces of it", el("table", {}, el("tbody", {}, ...traces.map((/** @type {any} */ each) => el("tr", {}, el("td", {}, each.vantage), el("td", { class: "id" }, each.trace_id), el("td", { class: "n" }, whole(each.events_seen)), el("td", {}, each.complete ? "" : "cut")))))),
       card("The log's own header", el("pre", { class: "event", tabindex: "0" }, JSON.stringify(connection.header, null, 1)))));
 }
 
-/** @param {string} title @param {Node} inside */
-function card(title, inside) {
-  return el("section", { class: "card" }, el("h2", {}, title), inside);
+/** @param {string} title @param {Node} inside @param {string} [cut] what is not shown of it */
+function card(title, inside, cut) {
+  return el("section", { class: "card" }, el("h2", {}, title), inside, ...(cut ? [el("p", { class: "note" }, cut)] : []));
 }
 
 /** Every column that says something, times and sizes as such. @param {Record<string, any>} connection */

@@ -124,7 +124,8 @@ function strip(series, shown) {
     context.textAlign = "right";
     for (const [text, top] of /** @type {[string, number][]} */ ([["again", AGAIN + 8], ["sent", SENT + 18], ["received", RECEIVED + 11]])) context.fillText(text, left - 8, top);
     canvas.addEventListener("pointermove", (event) => {
-      const when = from + ((event.offsetX - left) / (right - left)) * (to - from);
+      // Stretched, as after the window was made wider, its pixels are not those that it was drawn with.
+      const when = from + ((event.offsetX * (width / canvas.clientWidth) - left) / (right - left)) * (to - from);
       const near = nearest(times ?? [], when);
       if (near < 0) return note("");
       note(series.exact ? `stream ${frames.stream_id[near]}: offset ${whole(frames.offset[near])}, ${whole(frames.length[near])} B${frames.is_again[near] ? ", sent again" : ""}\n${duration(frames.time_us[near] - shown.zero)}` : `stream ${frames.stream_id[near]}: ${size(frames.bytes_sent[near])} sent, ${size(frames.bytes_again[near])} again\n${duration(frames.bucket_start_us[near] - shown.zero)}`, event);
@@ -167,6 +168,8 @@ const pace = (row) => (row.first_byte_us === null || row.last_byte_us === null |
 /** @param {any} row */
 const top = (row) => row.parts.reduce((/** @type {any} */ best, /** @type {any} */ part) => (best && best.us >= part.us ? best : part), null);
 
+const ROWS = 500;
+
 /** @param {any[]} all @param {number} zero us */
 function list(all, zero) {
   const body = el("tbody");
@@ -176,9 +179,10 @@ function list(all, zero) {
     const value = COLUMNS[by][1];
     heads.forEach((head, at) => head.setAttribute("aria-sort", at !== by ? "none" : down ? "descending" : "ascending"));
     const sorted = [...all].sort((a, b) => { const [one, two] = [value(a), value(b)]; return (one === two ? 0 : (one ?? -1) < (two ?? -1) ? -1 : 1) * (down ? -1 : 1); });
-    fill(body, ...sorted.slice(0, 500).map((row) => el("tr", {}, ...COLUMNS.map(([, , told], at) => el("td", { class: isNumber(at) ? "n" : "" }, at === 0 ? el("a", { href: `/requests/${encodeURIComponent(row.connection_id)}/${row.stream_id}` }, told(row, zero)) : told(row, zero))))));
+    fill(body, ...sorted.slice(0, ROWS).map((row) => el("tr", {}, ...COLUMNS.map(([, , told], at) => el("td", { class: isNumber(at) ? "n" : "" }, at === 0 ? el("a", { href: `/requests/${encodeURIComponent(row.connection_id)}/${row.stream_id}` }, told(row, zero)) : told(row, zero))))));
   };
   const heads = COLUMNS.map(([name], at) => el("th", { class: isNumber(at) ? "n" : "" }, el("button", { type: "button", class: "sort", onclick: () => { [by, down] = [at, by === at ? !down : at > 3]; show(); } }, name)));
   show();
-  return el("div", { class: "wide" }, el("table", {}, el("thead", {}, el("tr", {}, ...heads)), body));
+  const cut = all.length > ROWS ? [el("p", { class: "note" }, `the first ${ROWS} of ${whole(all.length)} streams in this order are listed`)] : [];
+  return el("div", { class: "wide" }, el("table", {}, el("thead", {}, el("tr", {}, ...heads)), body), ...cut);
 }

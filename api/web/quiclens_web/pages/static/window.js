@@ -1,7 +1,7 @@
 // @ts-check
 // The form that says which requests: a stretch of time, a grouping, conditions. It stands in the address.
 
-import { el, fill, find } from "./dom.js";
+import { chooseValue, el, fill, find } from "./dom.js";
 import { change, state } from "./state.js";
 
 /**
@@ -29,6 +29,15 @@ export function chosen() {
   };
 }
 
+/** The instant at which the window of the form ends, in ms; null: now. A time without a zone is UTC; when an age or a time of day is, the answer has told. @param {string} until */
+function endOf(until) {
+  if (!until) return null;
+  const instant = Date.parse(/(?:Z|[+-]\d\d:?\d\d)$/i.test(until) ? until : `${until}Z`);
+  if (Number.isFinite(instant)) return instant;
+  const told = until === chosen().until ? Date.parse(form().dataset.until ?? "") : NaN;
+  return Number.isFinite(told) ? told : null;
+}
+
 /** Up to now, or to an age: the same address shows other requests later. @param {string} until */
 const isRelative = (until) => until === "" || !Number.isFinite(Date.parse(until));
 
@@ -48,7 +57,8 @@ export function wire(show) {
     const now = chosen();
     field("since").value = now.since;
     field("until").value = now.until;
-    field("by").value = now.by;
+    // An address may group by any column, and by several; so it stays when the form is sent.
+    chooseValue(/** @type {HTMLSelectElement} */ (form().elements.namedItem("by")), now.by);
     /** @type {HTMLElement} */ (find("#live")).hidden = !isRelative(now.until);
     for (const place of document.querySelectorAll(".by-name")) place.textContent = now.by.replaceAll("_", " ");
     fill(find("#filters"), ...now.where.map((text) => chip(text, () => go({ where: now.where.filter((each) => each !== text) }))));
@@ -56,7 +66,11 @@ export function wire(show) {
   };
   /** @param {Record<string, string | string[] | null>} changes */
   const go = (changes) => {
+    const before = chosen();
     change(changes);
+    const now = chosen();
+    // A box was drawn in the window that was.
+    if (before.since !== now.since || before.until !== now.until) change({ box: null }, false);
     shown();
   };
   form().addEventListener("submit", (event) => {
@@ -69,10 +83,9 @@ export function wire(show) {
   for (const button of form().querySelectorAll("[data-age]")) {
     button.addEventListener("click", () => {
       const age = /** @type {HTMLElement} */ (button).dataset.age ?? "1h";
-      const until = new Date(field("until").value);
-      const since = new Date(until.getTime() - seconds(age) * 1e3);
-      // Up to an age or to now, the length is an age too.
-      go({ since: Number.isFinite(since.getTime()) ? since.toISOString().slice(0, 19) + "Z" : age, until: field("until").value });
+      const until = endOf(field("until").value);
+      // Up to now the length is an age.
+      go({ since: until === null ? age : new Date(until - seconds(age) * 1e3).toISOString().slice(0, 19) + "Z", until: field("until").value });
     });
   }
   /** Asks again, some seconds after what was asked before. */

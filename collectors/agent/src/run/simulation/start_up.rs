@@ -79,8 +79,9 @@ fn a_start_costs_each_known_file_a_few_calls_and_its_first_bytes_however_many_th
             ("look", "log" | "sequence") => 3 * more,
             ("look", "document") => 2 * more,
             ("open" | "read", "log" | "sequence" | "document") => more,
-            // Of each file its state, and of a sequence that of its connection too; the draft is written in blocks.
-            ("read", "checkpoints") => 4 * more,
+            // Of each file its state, and of a sequence that of its connection too: once to take them up, once for the
+            // copy; the draft is written in blocks.
+            ("read", "checkpoints") => 8 * more,
             ("write", "checkpoints draft") => more,
             _ => 0,
         };

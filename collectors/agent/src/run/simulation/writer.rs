@@ -7,7 +7,7 @@ use crate::run::followed::PREFIX;
 use crate::run::journal::{FileId, KnownFile};
 use crate::run::spool::{Position, Refused, Spool, What};
 use std::collections::{BTreeMap, BTreeSet};
-use xxhash_rust::xxh3::xxh3_64;
+use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 /// Folder whose files are all followed, and a single file that is.
 pub const FOLDER: &str = "/logs/a";
@@ -387,7 +387,9 @@ impl WrittenLog {
         (0..self.lines).map(move |number| {
             let text = line(self.number, number);
             if self.starts.contains(&number) {
-                (log_id, offset) = (format!("{:016x}", xxh3_64(text.trim_end().as_bytes())), 0);
+                // "sim" is the collector's name.
+                (log_id, offset) =
+                    (format!("{:016x}", xxh3_64_with_seed(text.trim_end().as_bytes(), xxh3_64(b"sim"))), 0);
             }
             let place = (log_id.clone(), offset);
             offset += text.len() as u64;

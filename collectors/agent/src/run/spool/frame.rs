@@ -214,7 +214,7 @@ mod tests {
             // Each of them claims a head as long as all before it, or behind it.
             let payload: Vec<u8> = (0..100_000_u32)
                 .flat_map(|at| {
-                    let claimed = if is_front { (100_000 - at) * 32 - 64 } else { at * 32 };
+                    let claimed = if is_front { ((100_000 - at) * 32).saturating_sub(64) } else { at * 32 };
                     let mut fixed = vec![7; FIXED];
                     fixed[..4].copy_from_slice(&claimed.to_le_bytes());
                     if is_front { [&BEGIN[..], &fixed].concat() } else { [&fixed[..], &END].concat() }

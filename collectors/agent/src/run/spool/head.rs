@@ -90,14 +90,20 @@ impl What {
     }
 }
 
+/// Most runs that are told of a record, so that each takes memory by its bytes: of others, should it be damaged, the
+/// record's length alone tells.
+const RUNS: usize = 1 << 14;
+
 /// The runs of seq in lines of `quiclens line v1`, in the order in which they begin. Lines of another form are in none.
 fn runs(payload: &[u8]) -> Vec<LineRun> {
     let mut runs: Vec<LineRun> = Vec::new();
     let mut open: BTreeMap<&str, usize> = BTreeMap::new();
     for line in payload.split(|byte| *byte == b'\n') {
         let Some((connection, seq)) = named(line) else { continue };
+        let is_full = runs.len() >= RUNS;
         match open.get(connection).and_then(|at| runs.get_mut(*at)) {
             Some(run) if run.last_seq.checked_add(1) == Some(seq) => (run.last_seq, run.lines) = (seq, run.lines + 1),
+            _ if is_full => {}
             _ => {
                 open.insert(connection, runs.len());
                 let connection = connection.to_owned();

@@ -177,7 +177,10 @@ impl Spool {
         inner.is_pressed |= self.drops_events && inner.writer.used() > self.max_bytes / 4 * 3;
         inner.note_segment();
         self.measure(&inner);
-        self.changed.notify_all();
+        if !matches!(done, Err(Refused::Full)) {
+            // Another source that waits for room would be told of none.
+            self.changed.notify_all();
+        }
         done
     }
 

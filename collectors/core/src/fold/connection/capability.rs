@@ -67,6 +67,10 @@ pub enum Sight {
     Requests,
     /// Frames in the events of packets, not in events of their own.
     PacketFrames,
+    /// Lost packets.
+    Losses,
+    /// Data that goes out again and is not known to be lost.
+    Copies,
 }
 
 /// What of that was seen so far.
@@ -232,6 +236,14 @@ impl CapabilityFacts {
             Cause::LossRecovery if matches!(self.losses, LossReporting::Packet) => {
                 (OBSERVED, "lost packets are logged one by one", &[])
             }
+            Cause::LossRecovery
+                if self.losses == LossReporting::Unknown && (seen(Sight::Losses) || !seen(Sight::Copies)) =>
+            {
+                (OBSERVED, "lost packets are logged one by one, or nothing went out again", &[])
+            }
+            Cause::LossRecovery if self.losses == LossReporting::Unknown => {
+                (CANNOT, "data goes out again, and the log of an unknown stack names no lost packet", &["packet_lost"])
+            }
             Cause::LossRecovery => {
                 (INFERRED, "losses are not logged one by one: data that is sent again was lost", &["packet_lost"])
             }
@@ -299,6 +311,12 @@ mod tests {
         [Sight::Frames, Sight::Acks, Sight::Window].into_iter().for_each(|sight| log.seen.note(sight));
         assert_eq!(known(Cause::LossRecovery, log), OBSERVED);
         assert_eq!(known(Cause::LossRecovery, CapabilityFacts { losses: LossReporting::None, ..log }), INFERRED);
+        let mut unknown = CapabilityFacts { losses: LossReporting::Unknown, ..log };
+        assert_eq!(known(Cause::LossRecovery, unknown), OBSERVED, "nothing went out again");
+        unknown.seen.note(Sight::Copies);
+        assert_eq!(known(Cause::LossRecovery, unknown), CANNOT);
+        unknown.seen.note(Sight::Losses);
+        assert_eq!(known(Cause::LossRecovery, unknown), OBSERVED);
         assert_eq!([known(Cause::Bandwidth, log), known(Cause::CwndBlocked, log)], [CANNOT, INFERRED]);
         assert_eq!(known(Cause::Bandwidth, CapabilityFacts { has_rtt: true, ..log }), INFERRED);
         log.seen.note_if(false, Sight::StreamCredit);

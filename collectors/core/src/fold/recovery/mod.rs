@@ -16,7 +16,7 @@ use crate::fold::moment::Moment;
 use crate::fold::recovery::ack_delay::MaxAckDelay;
 use crate::fold::recovery::clock_check::{ClockCheck, STEP_US};
 use crate::fold::recovery::holes::Hole;
-use crate::fold::recovery::packets::{Acknowledged, Chunk, Sent, Space};
+use crate::fold::recovery::packets::{Acknowledged, Chunk, Looks, Sent, Space};
 use crate::fold::recovery::period::{Period, PeriodOver};
 use crate::fold::recovery::probe::{Answered, ProbeTimer};
 use crate::fold::recovery::range_ends::RangeEnds;
@@ -45,6 +45,8 @@ pub enum SpaceKind {
     /// 0-RTT and 1-RTT packets.
     #[default]
     Application,
+    /// Packets of a type that nobody knows: nothing that they acknowledge is of another space.
+    Unknown,
 }
 
 impl SpaceKind {
@@ -54,6 +56,8 @@ impl SpaceKind {
             Self::Initial
         } else if event.is(Word::PacketType, "handshake") {
             Self::Handshake
+        } else if event.has_odd_packet_type {
+            Self::Unknown
         } else {
             Self::Application
         }
@@ -331,7 +335,7 @@ impl Recovery {
         self.losses.bytes = self.losses.bytes.saturating_add(bytes);
         let of_kind = match kind {
             None => return,
-            Some(SpaceKind::Application) => &mut self.losses.data,
+            Some(SpaceKind::Application | SpaceKind::Unknown) => &mut self.losses.data,
             Some(SpaceKind::Initial | SpaceKind::Handshake) => &mut self.losses.handshake,
         };
         *of_kind = of_kind.saturating_add(packets);
@@ -358,12 +362,13 @@ impl Recovery {
 
     /// Unacknowledged packets, with their number spaces, that carried any of the bytes `[from, to)` of a stream, which
     /// are sent again.
-    pub fn carriers(&self, chunk: &Chunk, to: u64) -> Vec<(SpaceId, Sent)> {
-        let of = |(space_id, space): &(SpaceId, Space)| {
-            let carriers = space.carriers(chunk.stream_id, chunk.from, to);
-            carriers.map(|packet| (*space_id, packet.clone())).collect::<Vec<_>>()
-        };
-        self.spaces.iter().flat_map(of).collect()
+    pub fn carriers(&self, chunk: &Chunk, to: u64, looks: &mut Looks) -> Vec<(SpaceId, &Sent)> {
+        let mut found = Vec::new();
+        for (space_id, space) in &self.spaces {
+            let carriers = space.carriers(chunk.stream_id, chunk.from, to, looks);
+            found.extend(carriers.into_iter().map(|packet| (*space_id, packet)));
+        }
+        found
     }
 
     /// What a packet carried goes out again, in a log that does not say what is lost.

@@ -3,7 +3,7 @@
 use crate::crossed::Bound;
 use crate::fold::recovery::holes::{Hole, Holes};
 use crate::fold::window::delivery::Stamp;
-use crate::limits::{BEHIND, LOSSES_BESIDE, UNACKNOWLEDGED};
+use crate::limits::{BEHIND, CARRIER_LOOKS, LOSSES_BESIDE, UNACKNOWLEDGED};
 use get_size2::GetSize;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -429,12 +429,13 @@ impl Space {
         known.packet.is_eliciting.then_some(known.packet.time_us)
     }
 
-    /// Packets that carried any of `[from, to)` of a stream and are not acknowledged, in order.
-    pub fn carriers(&self, stream_id: u64, from: u64, to: u64) -> impl Iterator<Item = &Sent> {
+    /// Packets that carried any of `[from, to)` of a stream and are not acknowledged, in order, as far as `looks` go.
+    pub fn carriers(&self, stream_id: u64, from: u64, to: u64, looks: &mut Looks) -> Vec<&Sent> {
         let unacked = self.sent.iter().filter(|known| !known.is_acked).take(LOOKED_AT).map(|known| &known.packet);
+        let affordable = unacked.take_while(|packet| looks.spend(1 + packet.chunks.len() as u64));
         let carries =
-            move |packet: &&Sent| packet.chunks().any(|chunk| chunk.stream_id == stream_id && chunk.meets(from, to));
-        unacked.filter(carries).take(LOSSES_BESIDE)
+            |packet: &&Sent| packet.chunks().any(|chunk| chunk.stream_id == stream_id && chunk.meets(from, to));
+        affordable.filter(carries).take(LOSSES_BESIDE).collect()
     }
 }
 
@@ -446,6 +447,28 @@ const FEW: usize = 64;
 
 /// So few packets may be moved at each acknowledgement without being counted as steps.
 const MOVED: usize = 4;
+
+/// What one packet may still cost whose data goes out again in a log that does not say what is lost: looks at pieces of
+/// stream data of earlier packets, and at losses.
+#[derive(Debug)]
+pub struct Looks(u64);
+
+impl Looks {
+    /// All that a packet has.
+    pub fn of_a_packet() -> Self {
+        Self(CARRIER_LOOKS)
+    }
+
+    /// Takes some; false where so many are not left: then none is.
+    pub fn spend(&mut self, looks: u64) -> bool {
+        let left = self.0.checked_sub(looks);
+        if left.is_none() && self.0 > 0 {
+            Bound::CarrierLooks.cross();
+        }
+        self.0 = left.unwrap_or(0);
+        left.is_some()
+    }
+}
 
 /// Unacknowledged packets that are searched for the carriers of retransmitted data.
 const LOOKED_AT: usize = 4096;

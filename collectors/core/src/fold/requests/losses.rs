@@ -1,7 +1,7 @@
 //! What of a stream was lost and is not acknowledged yet, and the repairs of it.
 
 use crate::fold::cause::{Cause, Interval};
-use crate::fold::recovery::packets::{Chunk, Sent};
+use crate::fold::recovery::packets::{Chunk, Looks, Sent};
 use crate::fold::requests::packet_count::PacketCount;
 use crate::fold::requests::side::Side;
 use crate::fold::requests::unrepaired::{Loss, Unrepaired};
@@ -103,8 +103,8 @@ impl Losses {
     }
 
     /// A packet is taken for lost with all that it carried of the stream. False when all of that is acknowledged or
-    /// already known to be lost.
-    pub fn infer(&mut self, sent: &Side, stream_id: u64, packet: &Sent, now_us: i64) -> bool {
+    /// already known to be lost, or where too few `looks` are left to tell.
+    pub fn infer(&mut self, sent: &Side, stream_id: u64, packet: &Sent, now_us: i64, looks: &mut Looks) -> bool {
         if self.knows(packet.number) {
             return false;
         }
@@ -112,8 +112,13 @@ impl Losses {
         let chunks = packet.chunks().filter(|chunk| chunk.stream_id == stream_id);
         // The loss of one chunk of this packet must not hide that of another, so all are checked before any is added.
         let open = &mut self.open;
-        let is_unknown = |chunk: &&Chunk| open.as_mut().is_none_or(|open| !open.meets(chunk));
-        let unknown: Vec<&Chunk> = chunks.filter(is_unknown).collect();
+        let mut is_unknown = |chunk: &Chunk| {
+            let Some(open) = open.as_mut() else { return looks.spend(1) };
+            let before = open.steps();
+            let meets = open.meets(chunk);
+            looks.spend(1 + open.steps() - before) && !meets
+        };
+        let unknown: Vec<&Chunk> = chunks.filter(|chunk| is_unknown(chunk)).collect();
         unknown.into_iter().for_each(|chunk| self.lose(sent, packet, chunk, found, false));
         self.knows(packet.number)
     }
@@ -277,10 +282,13 @@ mod tests {
         let (mut losses, mut sent) = (Losses::default(), Side::default());
         sent.take(&chunk(0, 100));
         let lost = packet(7, &[chunk(0, 100)]);
-        assert!(!losses.infer(&sent, 0, &lost, 1_200) && !losses.was_not_lost(7));
+        assert!(!losses.infer(&sent, 0, &lost, 1_200, &mut Looks::of_a_packet()) && !losses.was_not_lost(7));
         let lost = packet(8, &[chunk(100, 200)]);
-        assert!(losses.infer(&sent, 0, &lost, 1_200) && !losses.infer(&sent, 0, &lost, 1_300));
-        assert!(!losses.infer(&sent, 0, &packet(9, &[chunk(150, 200)]), 1_400));
+        assert!(
+            losses.infer(&sent, 0, &lost, 1_200, &mut Looks::of_a_packet())
+                && !losses.infer(&sent, 0, &lost, 1_300, &mut Looks::of_a_packet())
+        );
+        assert!(!losses.infer(&sent, 0, &packet(9, &[chunk(150, 200)]), 1_400, &mut Looks::of_a_packet()));
         assert!(losses.was_not_lost(8) && losses.due_us().next().is_none());
     }
 

@@ -483,7 +483,7 @@ mod tests {
     use super::*;
     use crate::crossed::crosses;
     use crate::fold::attribution::saves::Room;
-    use crate::fold::recovery::packets::Sent;
+    use crate::fold::recovery::packets::{Looks, Sent};
     use crate::fold::requests::losses::Detection;
     use crate::fold::requests::stream::Outgoing;
 
@@ -537,7 +537,7 @@ mod tests {
                 if *id != 4 * (streams - 1) {
                     let stream = requests.streams.get_mut(id).expect("open");
                     let again = Outgoing { is_server: true, room: Room::default(), sent_before: 0, number: None };
-                    stream.send(&chunk, at(20), again, &[]);
+                    stream.send(&chunk, at(20), again, &[], &mut Looks::of_a_packet());
                 }
             }
             requests

@@ -13,7 +13,7 @@ use crate::fold::credit::StreamCredit;
 use crate::fold::moment::Moment;
 use crate::fold::recovery::SpaceId;
 use crate::fold::recovery::holes::Hole;
-use crate::fold::recovery::packets::{Chunk, Sent};
+use crate::fold::recovery::packets::{Chunk, Looks, Sent};
 use crate::fold::recovery::rtt::{RoundTrip, Rtt};
 use crate::fold::requests::arrivals::{Arrivals, SilenceThreshold};
 use crate::fold::requests::http::{self, Http};
@@ -363,12 +363,19 @@ impl Stream {
 
     /// A chunk of ours goes out; `carriers` are packets on their way that carried some of it before, in a log that does
     /// not say what is lost.
-    pub fn send(&mut self, chunk: &Chunk, now: Moment, out: Outgoing, carriers: &[(SpaceId, Sent)]) -> SentChunk {
+    pub fn send(
+        &mut self,
+        chunk: &Chunk,
+        now: Moment,
+        out: Outgoing,
+        carriers: &[(SpaceId, &Sent)],
+        looks: &mut Looks,
+    ) -> SentChunk {
         let before = (self.sent.highest(), self.sent.repeated());
         let mut done = SentChunk::default();
         // This stack does not log losses: what it sends again, it took for lost (RFC 9002, 6).
         for (space_id, packet) in carriers {
-            if self.losses.infer(&self.sent, self.id, packet, now.us) {
+            if self.losses.infer(&self.sent, self.id, packet, now.us, looks) {
                 done.inferred.push((*space_id, packet.number));
                 done.inferred_bytes = done.inferred_bytes.saturating_add(packet.bytes);
             }
