@@ -1,9 +1,12 @@
 """What one command left behind, as tests look at it."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from io import StringIO
 from typing import Any
+
+from rich.console import Console, RenderableType
 
 
 @dataclass(frozen=True)
@@ -24,3 +27,12 @@ class Ran:
 
 
 Run = Callable[..., Ran]
+
+
+def printed(view: Iterable[RenderableType]) -> str:
+    """What a terminal of 160 columns shows."""
+    out = StringIO()
+    console = Console(file=out, width=160)
+    for part in view:
+        console.print(part)
+    return out.getvalue()

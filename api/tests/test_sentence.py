@@ -4,7 +4,7 @@ import pytest
 from quiclens_schema.catalogue import CAUSES
 
 from quiclens_questions.logged import logged_facts
-from quiclens_questions.sentence import CAUSE_WORDS, Facts, sentence, untraced
+from quiclens_questions.sentence import CAUSE_WORDS, Facts, _rate, sentence, untraced
 
 MS = 1_000
 TABLE = [
@@ -122,6 +122,13 @@ TABLE = [
 @pytest.mark.parametrize(("facts", "words"), TABLE)
 def test_facts_become_words(facts: Facts, words: str) -> None:
     assert sentence(facts) == words
+
+
+@pytest.mark.parametrize(
+    ("sent", "rate"), [(123_456, "0.99 Mbit/s"), (12_430_000, "99 Mbit/s"), (12_450_000, "100 Mbit/s")]
+)
+def test_a_rate_has_two_digits_or_is_whole(sent: int, rate: str) -> None:
+    assert _rate(sent, 1_000_000) == rate
 
 
 @pytest.mark.parametrize("cause", CAUSES)

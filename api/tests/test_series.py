@@ -97,6 +97,20 @@ def test_near_by_every_event_of_the_stretch_is_there_and_no_other(store: Store, 
     assert given == set(range(first, last + 1))
 
 
+@pytest.mark.parametrize("first", [40_001, 100])
+def test_what_was_sent_and_granted_before_a_stretch_is_where_it_begins(store: Store, first: int) -> None:
+    found = series(store, TRACE, View(first * EACH_US, EVENTS * EACH_US))
+    assert as_promised(found) and found["exact"] == (first > 10_000)
+    before = range(first)
+    sent = sum(1_000 for each in before if each % 2 == 1 and each % 5000 != 7)
+    assert found["bytes_sent_before"] == sent
+    granted = max((each * 100 for each in before if each % 4 == 2), default=0)
+    limits = found["limits"]
+    assert (limits["time_us"][0], limits["maximum"][0]) == (first * EACH_US, granted)
+    assert len(limits["maximum"]) > 2 and list(limits["maximum"]) == sorted(limits["maximum"])
+    assert series(store, TRACE, WHOLE)["bytes_sent_before"] == 0
+
+
 def test_a_stretch_without_events_is_empty(store: Store) -> None:
     found = series(store, TRACE, View(EVENTS * EACH_US * 2, EVENTS * EACH_US * 3))
     assert found["events"] == 0 and found["exact"] and not found["packets"] and not found["marks"]

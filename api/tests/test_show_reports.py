@@ -1,24 +1,14 @@
 """Reports in the terminal: figures in words, and nothing where there is nothing to note."""
 
-from collections.abc import Iterable
-from io import StringIO
 from typing import Any
 
-from rich.console import Console, RenderableType
+from api_ran import printed
 
 from quiclens_command_line.show.reports_of_requests import table_view
 from quiclens_questions.documents import ReportCoverage
 from quiclens_questions.report import Report, ReportQuestion
 
 COVERAGE: ReportCoverage = {"requests": 3, "traced": 1, "weight": 3.0}
-
-
-def printed(view: Iterable[RenderableType]) -> str:
-    out = StringIO()
-    console = Console(file=out, width=160)
-    for part in view:
-        console.print(part)
-    return out.getvalue()
 
 
 def test_figures_of_sessions_are_told_in_words() -> None:

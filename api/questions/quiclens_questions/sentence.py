@@ -227,7 +227,9 @@ def _sent(facts: Facts, us: int) -> str:
 
 
 def _rate(count: int, us: int) -> str:
-    return f"{count * 8 / us:.2g} Mbit/s" if count * 8 < 100 * us else f"{count * 8 / us:,.0f} Mbit/s"
+    """With two digits, of more than two digits whole: `.2g` alone writes 99.6 as 1e+02."""
+    mbit_s = count * 8 / us
+    return f"{mbit_s:.2g} Mbit/s" if mbit_s < 99.5 else f"{mbit_s:,.0f} Mbit/s"
 
 
 def _window(facts: Facts, us: int) -> str:

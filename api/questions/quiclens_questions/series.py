@@ -77,6 +77,7 @@ def series(store: Store, trace: Row, view: View) -> SeriesDocument:
         "to_us": view.to_us,
         "events": extent["events"],
         "losses": extent["losses"],
+        "bytes_sent_before": extent["bytes_sent_before"],
         "exact": is_exact,
         "bucket_us": bucket_us,
         **drawn,

@@ -90,12 +90,17 @@ def slow(store: Store, question: Slow) -> SlowDocument:
         "until": bound(question.until) if question.until else None,
     }
     following: str | None = None
+    values = values_shown = None
     marks, asked = _sorted(question)
     asked |= window
     if question.by:
-        asked |= {"per_value": question.limit, "limit": ROWS_AT_MOST}
+        asked |= {"per_value": question.limit, "limit": ROWS_AT_MOST + 1}
         marks["column"] = f"`{question.by}`"
         rows = ask_written(store, "slow_by", question.where, marks, asked).dicts()
+        if len(rows) > ROWS_AT_MOST:
+            rows.pop()
+            values = ask_written(store, "slow_values", question.where, {"column": marks["column"]}, window).one()[0]
+            values_shown = len({row["by_value"] for row in rows})
         for row in rows:
             row.setdefault(question.by, row["by_value"])
             del row["by_value"]
@@ -117,7 +122,13 @@ def slow(store: Store, question: Slow) -> SlowDocument:
             rows.pop()
             following = places[question.limit - 1].text
     requests = typed(SlowRequest, rows)
-    return {"requests": requests, "next": following, "coverage": coverage(store, question.where, window)}
+    return {
+        "requests": requests,
+        "next": following,
+        "values": values,
+        "values_shown": values_shown,
+        "coverage": coverage(store, question.where, window),
+    }
 
 
 def _sorted(question: Slow) -> tuple[dict[str, str], dict[str, Any]]:

@@ -14,7 +14,7 @@ from quiclens_questions.statements import ask
 from quiclens_questions.where import EVERYTHING
 from quiclens_questions.working import EXPECTED_S, RECENT_S, Observations, Recent, checks, next_steps
 
-_REASONS_AT_MOST = 10_000
+_REASONS_AT_MOST = 1_000_000
 _SERVERS_AT_MOST = 100_000
 _COLUMNS = (
     ("server", ""),
@@ -32,6 +32,7 @@ _COLUMNS = (
 
 def status(store: Store, url: str, now: datetime, expected: Sequence[str] = ()) -> Report:
     """One row per server, or per stack and vantage where traces name none; what no trace explains is the last row.
+    Of more than `GROUPS_AT_MOST` the first have rows, and `groups` says how many there are; all are in what is checked.
 
     `checks` of the params: each part of the way from a server to an answer, whether it works and what to do;
     `next_steps` are those of the parts that do not. `expected` are servers that must be there, heard of or not.
@@ -44,14 +45,15 @@ def status(store: Store, url: str, now: datetime, expected: Sequence[str] = ()) 
         rejects[tuple(who)][reason] = count
         by_reason[reason] += count
     rows, heard = [], []
-    for *who, traces, events, requests, unread, last in ask(store, "status_servers", {"limit": GROUPS_AT_MOST}).rows:
+    servers = ask(store, "status_servers", {"limit": _SERVERS_AT_MOST}).rows
+    for *who, traces, events, requests, unread, last in servers:
         lag = None if last is None else seconds_ago(last, now)
         heard.append((who[0], last))
         rows.append([*who, traces, events, requests, last, lag, rejects.pop(tuple(who), {}), unread])
     rows += [[*who, 0, 0, 0, None, None, counts, 0] for who, counts in rejects.items()]
     collectors = [
         {"collector": name, "heartbeat_at": made, "heartbeat_age_s": round(max(0.0, (now - made).total_seconds()), 1)}
-        for name, made in ask(store, "status_collectors", {"limit": GROUPS_AT_MOST}).rows
+        for name, made in ask(store, "status_collectors", {"limit": _SERVERS_AT_MOST}).rows
     ]
     found = checks(_seen(store, now, expected, heard, collectors))
     whole = ask(store, "status_store").dicts()[0]
@@ -68,8 +70,10 @@ def status(store: Store, url: str, now: datetime, expected: Sequence[str] = ()) 
             "next_steps": next_steps(found),
         },
         columns=_COLUMNS,
-        rows=rows,
+        rows=rows[:GROUPS_AT_MOST],
         samples=sum(row[3] for row in rows),
+        groups=len(rows),
+        groups_shown=min(len(rows), GROUPS_AT_MOST),
         coverage=report_coverage(store, EVERYTHING),
     )
 
@@ -90,7 +94,7 @@ def _seen(
     for name, at in (*heard, *of_requests):
         if name is not None and at is not None:
             servers[name] = max(at, servers.get(name, at))
-    rejects = ask(store, "working_rejects", {**recent, "limit": GROUPS_AT_MOST}).rows
+    rejects = ask(store, "working_rejects", {**recent, "limit": _REASONS_AT_MOST}).rows
     return Observations(
         now=now,
         servers=servers,

@@ -510,15 +510,17 @@ def _slower(paths: Sequence[Row]) -> float | None:
 
 
 def _cause(paths: Sequence[Row]) -> tuple[str | None, int | None, int | None]:
-    """The cause that grew most, and its mean before and after, of the paths that have traces on both sides, by how many
-    traced requests each has now; none where nothing grew."""
+    """The cause that grew most, and its mean before and after, of the paths that have traces on both sides, by for how
+    many requests these speak now; none where nothing grew."""
     both = [row for row in paths if row["traced_after"] and row["traced_before"]]
-    many = sum(row["traced_after"] for row in both)
+    many = sum(row["traced_weight_after"] for row in both)
     if not many:
         return None, None, None
 
     def mean(side: str, place: int) -> float:
-        of_paths = (row["traced_after"] * row[f"cause_{side}_us"][place] / row[f"traced_{side}"] for row in both)
+        of_paths = (
+            row["traced_weight_after"] * row[f"cause_{side}_us"][place] / row[f"traced_weight_{side}"] for row in both
+        )
         return float(sum(of_paths) / many)
 
     grown, place = max((mean("after", place) - mean("before", place), place) for place in range(len(CAUSES)))

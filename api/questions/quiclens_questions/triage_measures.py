@@ -19,8 +19,8 @@ class Measure:
     of: str
     hit: str
     like: str
-    weight: str = "stands_for"
-    squares: str = "stands_for"
+    weight: str = "weight * stands_for"
+    squares: str = "weight * weight * stands_for"
 
 
 @dataclass(frozen=True)

@@ -68,6 +68,8 @@ def triage(
     """
     if follow and until:
         raise usage("--follow goes on, and --until ends", "leave one of them out")
+    if markdown and as_json:
+        raise usage("--markdown and --json are two forms of one answer", "leave one of them out")
     receivers = Receivers(alertmanager.rstrip("/"), _webhook() if chat else "", address.rstrip("/"))
     known: list[tuple[str, datetime]] = []
     while True:

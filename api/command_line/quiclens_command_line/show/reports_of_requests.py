@@ -96,12 +96,12 @@ def _table(report: Report, title: str) -> Table:
     rows = report.dicts()
     kept = [name for name in kept if any(row[name] is not None for row in rows)]
     table = titled(f"{title} [95 % interval]")
+    texts = {name for name in kept if all(isinstance(row[name], str | None) for row in rows)}
     for name in kept:
-        is_text = all(isinstance(row[name], str | None) for row in rows)
         rank = {"clusters": 2, "samples": 1}.get(name, 0)
-        table.add_column(name.replace("_", " "), justify="left" if is_text else "right", no_wrap=True, rank=rank)
+        table.add_column(name.replace("_", " "), justify="left" if name in texts else "right", no_wrap=True, rank=rank)
     for row in rows:
-        table.add_row(*(_cell(row, name, units) for name in kept))
+        table.add_row(*(_cell(row, name, units) if name in texts or row[name] is not None else "–" for name in kept))
     return table
 
 

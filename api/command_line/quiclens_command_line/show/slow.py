@@ -29,6 +29,8 @@ def slow_view(
         if is_by_usual:
             title = f"{title} beside what is usual"
         yield _table(document["requests"], by, f"{title} by {by}" if by else title, is_by_usual)
+        if left_out := _values_line(document, by):
+            yield left_out
     yield coverage_line(document["coverage"])
 
 
@@ -48,6 +50,15 @@ def groups_line(groups: int | None, groups_shown: int | None) -> Text | None:
         return None
     words = f"{groups_shown:,} of {groups:,} groups are shown, those with most; totals are of all (--where chooses)"
     return Text(words, style="yellow")
+
+
+def _values_line(document: Row, by: str) -> Text | None:
+    """That not all requests of all values are there, where that is so."""
+    if document.get("values") is None:
+        return None
+    shown, values = document["values_shown"], document["values"]
+    words = f"{len(document['requests']):,} requests are shown, the slowest, of {shown:,} of {values:,} values of {by}"
+    return Text(f"{words}; the others' are left out (--where chooses)", style="yellow")
 
 
 def shown(value: Any) -> str:

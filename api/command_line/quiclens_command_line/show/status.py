@@ -22,6 +22,9 @@ def status_view(report: Report) -> Iterator[RenderableType]:
         yield Text.assemble((f"● {check['name']:<11}", _COLOURS[check["state"]]), check["says"])
     yield Text()
     yield from plain_view(report, "Who sends", "Nothing was loaded yet.")
+    if report.groups and report.groups_shown and report.groups > report.groups_shown:
+        words = f"{report.groups_shown:,} of {report.groups:,} are shown, by name; what is said above them is of all"
+        yield Text(words, style="yellow")
     for name, text, style in _facts(about):
         yield Text.assemble((f"{name:<10}", "dim"), (text, style))
     for step in about["next_steps"]:

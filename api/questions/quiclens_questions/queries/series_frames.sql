@@ -1,5 +1,5 @@
--- One row is one stream or datagram frame of a packet, in the log's order: whose bytes these are, and whether they were
--- sent before (below the highest offset that went out earlier).
+-- One row is one stream frame of a packet, in the log's order: whose bytes these are, and whether they were sent before (below
+-- the highest offset that went out earlier).
 SELECT
     seq,
     time_us,
@@ -10,7 +10,7 @@ SELECT
     frame_length AS length,
     toBool(frame_fin) AS fin,
     toBool(
-        frame_type = 'stream' AND frame_length > 0 AND frame_offset < max(frame_offset + frame_length) OVER
+        frame_length > 0 AND frame_offset < max(frame_offset + frame_length) OVER
         (
             PARTITION BY is_sent, frame_stream_id
             ORDER BY seq, place
@@ -39,7 +39,7 @@ FROM
         AND seq <= {last_seq:UInt64}
         AND time_us <= {to_us:Int64}
         AND name IN ('quic:packet_sent', 'quic:packet_received')
-        AND frames.frame_type IN ('stream', 'datagram')
+        AND frames.frame_type = 'stream'
 )
 WHERE seq >= {first_seq:UInt64}
     AND time_us >= {from_us:Int64}

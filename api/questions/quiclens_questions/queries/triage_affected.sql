@@ -1,6 +1,7 @@
--- One row is one path's requests of a finding: how many there are since it began and before it, the time that those took and
--- what the traced ones spent it on; and in every row how many requests and users it has in all since then, of how many of
--- those that were asked about, whatever else was found among them.
+-- One row is one path's requests of a finding: for how many those stand that came since it began, and before it, the time that
+-- those took and what the traced ones spent it on; how many have a trace, and for how many requests these speak; and in every
+-- row how many requests and users it has in all since then, of how many of those that were asked about, whatever else was found
+-- among them.
 SELECT
     path,
     after,
@@ -9,6 +10,8 @@ SELECT
     mean_before_us,
     traced_after,
     traced_before,
+    traced_weight_after,
+    traced_weight_before,
     cause_after_us,
     cause_before_us,
     found_requests,
@@ -19,14 +22,16 @@ FROM
 (
     SELECT
         ifNull(path, '') AS path,
-        countIf(is_after AND is_measured) AS after,
-        countIf(NOT is_after AND is_measured) AS before,
-        if(after > 0, sumIf(duration_us, is_after AND is_measured) / after, 0) AS mean_after_us,
-        if(before > 0, sumIf(duration_us, NOT is_after AND is_measured) / before, 0) AS mean_before_us,
+        sumIf(weight, is_after AND is_measured) AS after,
+        sumIf(weight, NOT is_after AND is_measured) AS before,
+        if(after > 0, sumIf(weight * duration_us, is_after AND is_measured) / after, 0) AS mean_after_us,
+        if(before > 0, sumIf(weight * duration_us, NOT is_after AND is_measured) / before, 0) AS mean_before_us,
         countIf(is_after AND is_measured AND trace_weight > 0) AS traced_after,
         countIf(NOT is_after AND is_measured AND trace_weight > 0) AS traced_before,
-        sumForEachIf([/* causes */], is_after AND is_measured AND trace_weight > 0) AS cause_after_us,
-        sumForEachIf([/* causes */], NOT is_after AND is_measured AND trace_weight > 0) AS cause_before_us
+        sumIf(trace_weight, is_after AND is_measured) AS traced_weight_after,
+        sumIf(trace_weight, NOT is_after AND is_measured) AS traced_weight_before,
+        sumForEachIf(arrayMap(cause -> cause * trace_weight, [/* causes */]), is_after AND is_measured) AS cause_after_us,
+        sumForEachIf(arrayMap(cause -> cause * trace_weight, [/* causes */]), NOT is_after AND is_measured) AS cause_before_us
     FROM
     (
         SELECT

@@ -1139,7 +1139,7 @@ export interface FoundConnection {
   requests: number;
 }
 /**
- * Frames of streams and datagrams, or in buckets the bytes of each stream; `is_again` is a retransmission.
+ * Frames of streams, or in buckets the bytes of each stream; `is_again` is a retransmission.
  */
 export interface FrameColumns {
   seq?: number[];
@@ -1371,7 +1371,8 @@ export interface ReportDocument {
 }
 /**
  * What pictures of a trace are drawn from: exact, or in buckets of `bucket_us`. With `marks_cut` there are more
- * marks, later ones, than these; `losses` are all that were declared lost.
+ * marks, later ones, than these; `losses` are all that were declared lost. `bytes_sent_before` are those of
+ * packets that were sent before `from_us`; limits that stood then are there at `from_us`.
  */
 export interface SeriesDocument {
   connection_id: string;
@@ -1384,6 +1385,7 @@ export interface SeriesDocument {
   to_us: number;
   events: number;
   losses: number;
+  bytes_sent_before: number;
   exact: boolean;
   bucket_us: number | null;
   marks: MarkColumns;
@@ -1392,11 +1394,15 @@ export interface SeriesDocument {
 }
 /**
  * The slowest requests, the longest first, or those that took the most times as long as is usual; `next` is the
- * `after` that gives those behind them, null where none are, and where a list was asked by a column.
+ * `after` that gives those behind them, null where none are, and where a list was asked by a column. With one, where
+ * those of all its values are too many, `values` is how many it has, of which `values_shown` are in the list; else
+ * both are null.
  */
 export interface SlowDocument {
   requests: SlowRequest[];
   next: string | null;
+  values: number | null;
+  values_shown: number | null;
   coverage: Coverage;
 }
 /**

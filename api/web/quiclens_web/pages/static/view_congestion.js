@@ -23,7 +23,7 @@ export async function congestion(place, shown) {
   const [series, stops] = await Promise.all([ask(`${shown.path}/series`, asked, shown.signal), ask(`${shown.path}/episodes`, { ...asked, kind: BANDS }, shown.signal)]);
   const places = ["bytes", "window", "round trips", "throughput"].map(() => el("div", { class: "chart" }));
   const titles = [
-    ["Bytes", "sent, acknowledged and lost, cumulated over the view; the peer's credit"],
+    ["Bytes", "sent, acknowledged and lost, cumulated from the log's beginning; the peer's credit"],
     ["Window", "congestion window and bytes in flight; bands are what stopped the sender"],
     ["Round trips", "as measured at each acknowledgement"],
     ["Throughput", "packets sent and received, and stream data that was new"],
@@ -91,7 +91,7 @@ function bytes(series) {
 
 /** @param {Series} series @param {(time: number, column: number, value: number) => void} put */
 function exactBytes(series, put) {
-  let sum = 0;
+  let sum = series.bytes_sent_before;
   /** @type {Map<string, number>} */
   const after = new Map();
   const { time_us = [], is_sent, packet_type, packet_number, bytes: sizes, acked } = series.packets;
@@ -115,7 +115,7 @@ function exactBytes(series, put) {
 
 /** @param {Series} series @param {(time: number, column: number, value: number) => void} put */
 function bucketBytes(series, put) {
-  let sum = 0;
+  let sum = series.bytes_sent_before;
   /** @type {[number, number][]} */
   const after = [];
   const { bucket_start_us: starts = [], bytes_sent, last_sent, last_acked } = series.packets;
@@ -141,7 +141,7 @@ function bucketBytes(series, put) {
   });
 }
 
-/** The peer's limit on the connection, less what the view does not show of it. @param {Series} series @param {(time: number, column: number, value: number) => void} put */
+/** The peer's limit on the connection. @param {Series} series @param {(time: number, column: number, value: number) => void} put */
 function credit(series, put) {
   const { time_us = [], is_ours, limit_name, maximum } = series.limits;
   time_us.forEach((/** @type {number} */ time, /** @type {number} */ at) => {
