@@ -55,7 +55,7 @@ RUST_FILES := Cargo.toml Cargo.lock $(shell find collectors schema/catalogue sch
 export UV_PROJECT_ENVIRONMENT := .venv
 export QUICLENS_COLLECTOR := $(CURDIR)/$(COLLECTOR)
 
-.PHONY: setup demo test test-api test-others up down check servers quic-go-versions bench ask-bench freshness faults fuzz simulation damage truth schema types man size sbom audit release release-check containers kubernetes lock clean
+.PHONY: setup demo test tests-built test-api-to-g test-api-from-h test-ingest test-others up down check check-rust check-python check-pages check-supply servers quic-go-versions bench ask-bench freshness faults fuzz simulation damage truth schema types man size sbom audit release release-check containers kubernetes lock clean
 
 setup: $(MADE)/prerequisites $(MADE)/python $(MADE)/pages $(COLLECTOR)
 
@@ -67,23 +67,39 @@ $(BIN)/pytest --quiet $(1)/tests
 
 endef
 
-# Two streams of about the same length, which have no file in common: building the tests puts another collector in the
-# place of the one that other tests start, so that comes first.
-test: check $(MADE)/client-tools/made $(MADE)/java $(QUICGO) $(QUICGO_SERVER) $(QUICGO_TESTED) $(QUINN_SERVER) $(MADE)/ngtcp2 $(MADE)/chromium
-	cargo test --locked --release --quiet --workspace --no-run
-	$(MAKE) --no-print-directory --jobs 2 --output-sync=line test-api test-others
-	@echo "make test: ran ruff, mypy, import-linter, tsc, the schema.sql comparison, rustfmt, clippy, pytest ($(PARTS)), cargo test, go test and a short turn of fuzzing"
+# First all that is built and checked, two things at a time; then tests, of which three run at a time: they have no file in
+# common, and each waits now and then. By then no test binary is to be built: that puts another collector in the place of the one
+# that tests start.
+test:
+	$(MAKE) --no-print-directory --jobs 2 --output-sync=line check tests-built $(MADE)/client-tools/made $(MADE)/java \
+	$(QUICGO) $(QUICGO_SERVER) $(QUICGO_TESTED) $(QUINN_SERVER) $(MADE)/ngtcp2 $(MADE)/chromium
+	$(MAKE) --no-print-directory --jobs 3 --output-sync=line test-others test-api-to-g test-ingest test-api-from-h
+	@echo "make test: ran ruff, mypy, import-linter, tsc, the schema.sql comparison, rustfmt, clippy, pytest ($(PARTS)), cargo test, go test and a short turn of fuzzing $(FUZZED)"
 
-test-api:
-	$(BIN)/pytest --quiet api/tests
-	$(if $(HAS_CXX),$(BIN)/quiclens-lab fuzz --short >/dev/null,@echo "$(NO_CXX)" >&2)
+# Cargo must not see make's flags: it would look for make's jobs.
+CARGO := MAKEFLAGS= cargo
 
-# A test that never ends is ended: cargo's by the clock, pytest's and go's by their own settings. Cargo must not see
-# make's flags: it would look for make's jobs.
+tests-built: check-rust
+	$(CARGO) test --locked --release --quiet --workspace --no-run
+
+test-api-to-g:
+	$(BIN)/pytest --quiet $(wildcard api/tests/test_[a-g]*.py)
+
+test-api-from-h:
+	$(BIN)/pytest --quiet $(wildcard api/tests/test_[h-z]*.py)
+
+# What is fuzzed for a short turn: a reader of each kind, and what a collector keeps. `make fuzz` has all of them, and lints them.
+FUZZED := sequence json records access_line checkpoint journal
+
+test-ingest:
+	$(foreach part,ingest schema dashboards,$(call pytest,$(part)))
+
+# A test that never ends is ended: cargo's by the clock, pytest's and go's by their own settings.
 test-others:
 	MAKEFLAGS= timeout --verbose 3000 cargo test --locked --release --quiet --workspace
-	$(foreach part,$(filter-out api,$(PARTS)),$(call pytest,$(part)))
+	$(call pytest,lab)
 	cd lab/quicgo && go vet ./... && go test -count=1 .
+	$(if $(HAS_CXX),$(BIN)/quiclens-lab fuzz --short $(FUZZED:%=--target %) >/dev/null,@echo "$(NO_CXX)" >&2)
 
 # The whole live system on this machine, in quiclens-live/: a server that writes, collector, Kafka, ingest, store.
 # make up UP="--listen 127.0.0.1:8124" where port 8123 is taken; UP="--dir …" goes to `make down` too.
@@ -95,19 +111,26 @@ down: setup
 
 types = $(BIN)/python -m quiclens_web.api.openapi | (cd api && node types.mjs)
 
-check: setup
+check: check-rust check-python check-pages check-supply
+
+check-python: $(MADE)/python
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	for part in $(PARTS); do $(BIN)/mypy $$(ls -d $$part/quiclens_$$part $$part/*/quiclens_* $$part/tests 2>/dev/null); done
 	$(BIN)/lint-imports --no-logo >$(MADE)/imports || { cat $(MADE)/imports; exit 1; }
 	$(BIN)/python -m quiclens_schema.migrate dump | diff -u schema/clickhouse/schema.sql -
 	$(BIN)/python -m quiclens_dashboards --check
+
+check-pages: $(MADE)/python $(MADE)/pages
 	$(types) | diff -u api/web/quiclens_web/pages/static/documents.d.ts -
 	cd api && npx --no-install tsc --project .
-	cargo fmt --all --check
-	cargo clippy --locked --release --quiet --workspace --all-targets -- -D warnings
-	cd collectors/fuzz && cargo fmt --check
-	$(if $(HAS_CXX),cd collectors/fuzz && cargo clippy --locked --release --quiet --lib --bins -- -D warnings,@echo "$(NO_CXX)" >&2)
+
+check-rust: $(COLLECTOR)
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --locked --release --quiet --workspace --all-targets -- -D warnings
+	cd collectors/fuzz && $(CARGO) fmt --check
+
+check-supply: $(MADE)/python
 	$(BIN)/quiclens-lab dependencies
 	$(BIN)/quiclens-lab sbom --out $(MADE)/quiclens.cdx.json
 
@@ -131,6 +154,7 @@ faults: setup $(MADE)/java
 # A minute of each target, on from where it was; make fuzz FUZZ="--seconds 600 --target fold". Kept in lab/fuzz-runs/;
 # fails until every target has had enough on this code.
 fuzz: setup
+	cd collectors/fuzz && cargo clippy --locked --release --quiet --lib --bins -- -D warnings
 	$(BIN)/quiclens-lab fuzz --keep $(FUZZ)
 
 # The collector on a simulated machine: 104,000 schedules, in which every fault strikes often enough, on from where it
@@ -176,7 +200,7 @@ quic-go-versions: setup $(QUICGO_VERSIONS)
 	$(BIN)/pytest --quiet lab/tests/test_servers_live.py -k quic-go
 
 $(QUINN_SERVER): $(shell find lab/quinn/src lab/simulated -name '*.rs') lab/quinn/Cargo.toml lab/quinn/Cargo.lock | $(MADE)/prerequisites
-	cd lab/quinn && cargo build --locked --release --quiet --target-dir $(CURDIR)/target/quinn --bin quinn-server
+	cd lab/quinn && $(CARGO) build --locked --release --quiet --target-dir $(CURDIR)/target/quinn --bin quinn-server
 	@touch $@
 
 $(NOQ): $(shell find lab/noq/src lab/injected lab/simulated -name '*.rs') lab/noq/Cargo.toml lab/noq/Cargo.lock | $(MADE)/prerequisites
@@ -263,7 +287,7 @@ $(MADE)/%-tools/made: tools/%.requirements.lock | $(MADE)/prerequisites
 	@touch $@
 
 clean:
-	rm -rf .venv .tools $(MADE) target dist api/node_modules api/web/quiclens_web/pages/vendor
+	rm -rf .venv .tools .cargo $(MADE) target dist api/node_modules api/web/quiclens_web/pages/vendor
 	find . -name __pycache__ -prune -exec rm -rf {} +
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
@@ -277,6 +301,9 @@ $(MADE)/prerequisites: Makefile
 	rust=$$({ rustc --version 2>/dev/null || true; } | cut -d' ' -f2); \
 	test "$$(printf '%s\n' $(RUST_LEAST) "$$rust" | sort -V | head -1)" = $(RUST_LEAST) || missing="$$missing, rust >= $(RUST_LEAST)"; \
 	if [ -n "$$missing" ]; then echo "make: missing on this machine: $${missing#, }" >&2; exit 1; fi
+	@if pkg-config --atleast-version=3 libssl 2>/dev/null; then mkdir -p .cargo && printf '%s\n' \
+	'# By make: this machine has an OpenSSL to build with, and another one need not be compiled, which takes minutes.' \
+	'[env]' 'OPENSSL_NO_VENDOR = "1"' > .cargo/config.toml; fi
 	@touch $@
 
 # What Kafka and the servers of the lab need beside that.
@@ -309,9 +336,12 @@ $(MADE)/pages: api/package.json api/package-lock.json api/vendor.mjs | $(MADE)/p
 	cd api && npm ci --silent --no-audit --no-fund && node vendor.mjs
 	@touch $@
 
+# apt does not wait for another apt.
+ONE_APT := exec 9>$(MADE)/apt; ! command -v flock >/dev/null || flock 9
+
 # Debian's browser, for the tests of the pages, which are skipped where it cannot be had.
 $(MADE)/chromium: | $(MADE)/prerequisites
-	@command -v chromium >/dev/null || { test "$$(id -u)" = 0 && apt-get update -qq && \
+	@$(ONE_APT); command -v chromium >/dev/null || { test "$$(id -u)" = 0 && apt-get update -qq && \
 	DEBIAN_FRONTEND=noninteractive apt-get install -qq --no-install-recommends chromium >/dev/null; } || \
 	echo "make: no chromium here; apt install chromium, or the pages are not tested" >&2
 	@touch $@
@@ -319,7 +349,7 @@ $(MADE)/chromium: | $(MADE)/prerequisites
 # Debian's ngtcp2-server and what of its libraries this machine lacks, unpacked and not installed: the package would start
 # a service. What needs it is skipped where it cannot be had.
 $(MADE)/ngtcp2: | $(MADE)/prerequisites
-	@rm -rf $(NGTCP2) && mkdir -p $(NGTCP2)/packages/partial && \
+	@$(ONE_APT); rm -rf $(NGTCP2) && mkdir -p $(NGTCP2)/packages/partial && \
 	{ test "$$(id -u)" != 0 || apt-get update -qq; } && \
 	apt-get -qq -o Debug::NoLocking=1 -o Dir::Cache::archives="$(CURDIR)/$(NGTCP2)/packages" \
 	install --reinstall --download-only --no-install-recommends ngtcp2-server >/dev/null && \
@@ -350,5 +380,5 @@ lock: $(UV)
 
 $(COLLECTOR): $(RUST_FILES) | $(MADE)/prerequisites
 	@echo "make: the collector; some minutes the first time"
-	cargo build --locked --release --quiet --package quiclens-agent
+	$(CARGO) build --locked --release --quiet --package quiclens-agent
 	@touch $@

@@ -15,6 +15,8 @@ from tempfile import mkstemp
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
+from migrated import migrated
+
 _SECONDS = 60
 
 
@@ -92,7 +94,9 @@ class Served:
 
 
 def start(folder: Path, *options: str, **environment: str) -> Served:
-    """Serve the store in a folder."""
+    """Serve the store in a folder, a new one where there is none."""
+    if not folder.exists():
+        migrated(folder)
     return start_words(folder, "--store", f"chdb:{folder}", *options, **environment)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+from migrated import migrated
 from quiclens_ingest.linking import remember_all
 from quiclens_schema import catalogue
 from quiclens_schema import store as stores
@@ -65,6 +66,8 @@ def logged_request(request_id: str, at: datetime.datetime, duration_us: int, **m
 
 def plant(folder: Path, *statements: str) -> None:
     """Make a store in a folder that nobody serves yet, by statements. What it has of `requests` counts as linked."""
+    if not folder.exists():
+        migrated(folder)
     with stores.open(f"chdb:{folder}") as store:
         migrate(store)
         for statement in statements:

@@ -16,7 +16,7 @@ SLOW = {
 EXPLAIN = {
     "request_id", "duration_us", "logged_duration_us", "complete", "parts", "top_cause", "unattributed_us",
     "grade", "imputed_us", "bounds_us", "cannot_show", "overlapping", "sentence", "episodes", "episodes_all",
-    "episodes_cut", "events", "connection", "coverage", "siblings",
+    "episodes_cut", "events", "events_all", "connection", "coverage", "siblings",
 }  # fmt: skip
 REPORT = {"name", "params", "columns", "rows", "samples", "groups", "groups_shown", "coverage", "warnings"}
 
@@ -24,7 +24,7 @@ REPORT = {"name", "params", "columns", "rows", "samples", "groups", "groups_show
 def test_slow_lists_by_duration_and_counts_what_it_drew_from(run: Run) -> None:
     ran = run("slow", "--json")
     document = ran.document
-    assert ran.code == 0 and set(document) == {"requests", "next", "coverage"}
+    assert ran.code == 0 and set(document) == {"requests", "next", "values", "values_shown", "coverage"}
     assert all(set(row) == SLOW for row in document["requests"])
     ids = [row["request_id"] for row in document["requests"]]
     assert ids == [f"{A}/8", f"{A}/4", "log:0f0f/128", f"{UNDATED}/8", f"{A}/0"]

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from migrated import migrated
 from quiclens_ingest import broker as brokers
 from quiclens_ingest.broker import BrokerMissing
 from quiclens_ingest.load import load
@@ -23,8 +24,8 @@ class Loaded:
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
     """A migrated embedded store."""
+    migrated(tmp_path / "store")
     with stores.open(f"chdb:{tmp_path / 'store'}") as opened:
-        migrate(opened)
         yield opened
 
 

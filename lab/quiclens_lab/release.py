@@ -75,6 +75,8 @@ def collector(into: Path, tools: Path) -> Path:
         # maturin tells cargo of its C compiler, and librdkafka's own build hears of none: with the machine's it would
         # use what only the machine's glibc has.
         "CC": str(_compiler(tools)),
+        # It has its own OpenSSL, whatever this machine has.
+        "OPENSSL_NO_VENDOR": "0",
     }
     said_by(command, environment, ROOT / "collectors" / "wheel")
     (wheel,) = into.glob("quiclens_collector-*.whl")

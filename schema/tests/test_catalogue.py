@@ -1,12 +1,24 @@
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from migrated import migrated
 from quiclens_schema import catalogue
+from quiclens_schema import store as stores
 from quiclens_schema.catalogue import CAUSES, CatalogueError
 from quiclens_schema.store import Store
 
 TABLES = sorted(catalogue.load().tables)
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    """Nothing here writes into it."""
+    folder = tmp_path_factory.mktemp("catalogue") / "store"
+    migrated(folder)
+    with stores.open(f"chdb:{folder}") as opened:
+        yield opened
 
 
 @pytest.mark.parametrize("table", TABLES)

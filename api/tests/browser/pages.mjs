@@ -9,6 +9,7 @@ import { chromium } from "playwright-core";
 const [base, executablePath, pictures, together = "1"] = process.argv.slice(2);
 const steps = JSON.parse(readFileSync(0, "utf8"));
 const args = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
+const PATIENCE_MS = 240_000; // a machine that does other things too may take long; only what fails waits for it
 const browser = await chromium.launch({ executablePath, args });
 const seen = new Array(steps.length);
 
@@ -16,6 +17,7 @@ async function visit(step) {
   const isPhone = (step.width ?? 1280) < 500;
   const context = await browser.newContext({ viewport: { width: step.width ?? 1280, height: 900 }, colorScheme: step.dark ? "dark" : "light", hasTouch: isPhone });
   const page = await context.newPage();
+  page.setDefaultTimeout(PATIENCE_MS);
   const [errors, outside] = [[], []];
   page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
   page.on("pageerror", (error) => errors.push(String(error.stack)));
@@ -65,7 +67,7 @@ async function visit(step) {
     }
     for (const wanted of step.expect ?? []) {
       const found = /^[.#[a-z]/.test(wanted) ? page.locator(wanted).first() : page.getByText(wanted).first();
-      await found.waitFor({ state: "visible", timeout: 15_000 }).catch(() => missing.push(wanted));
+      await found.waitFor({ state: "visible" }).catch(() => missing.push(wanted));
     }
     if (pictures) await page.screenshot({ path: `${pictures}/${step.name}.png`, fullPage: true });
   } catch (error) {
