@@ -88,11 +88,11 @@ test-api-to-g:
 test-api-from-h:
 	$(BIN)/pytest --quiet $(wildcard api/tests/test_[h-z]*.py)
 
-# What is fuzzed for a short turn: a reader of each kind, and what a collector keeps. `make fuzz` has all of them, and lints them.
-FUZZED := sequence json records access_line checkpoint journal
-
 test-ingest:
 	$(foreach part,ingest schema dashboards,$(call pytest,$(part)))
+
+# What is fuzzed for a short turn: a reader of each kind, and what a collector keeps. `make fuzz` has all of them, and lints them.
+FUZZED := sequence json records access_line checkpoint journal
 
 # A test that never ends is ended: cargo's by the clock, pytest's and go's by their own settings.
 test-others:

@@ -95,8 +95,7 @@ class Served:
 
 def start(folder: Path, *options: str, **environment: str) -> Served:
     """Serve the store in a folder, a new one where there is none."""
-    if not folder.exists():
-        migrated(folder)
+    migrated(folder)
     return start_words(folder, "--store", f"chdb:{folder}", *options, **environment)
 
 

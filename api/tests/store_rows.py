@@ -66,8 +66,7 @@ def logged_request(request_id: str, at: datetime.datetime, duration_us: int, **m
 
 def plant(folder: Path, *statements: str) -> None:
     """Make a store in a folder that nobody serves yet, by statements. What it has of `requests` counts as linked."""
-    if not folder.exists():
-        migrated(folder)
+    migrated(folder)
     with stores.open(f"chdb:{folder}") as store:
         migrate(store)
         for statement in statements:

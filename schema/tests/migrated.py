@@ -18,8 +18,9 @@ with stores.open(f"chdb:{sys.argv[1]}") as store:
 
 
 def migrated(folder: Path) -> None:
-    """Make a store in a folder that is not there yet."""
-    shutil.copytree(Path(_made().name) / "store", folder, symlinks=True)
+    """Make a store in a folder; where that is there, it stays as it is."""
+    if not folder.exists():
+        shutil.copytree(Path(_made().name) / "store", folder, symlinks=True)
 
 
 @cache
