@@ -1,4 +1,4 @@
-# make demo | test | up | down | check | servers | quic-go-versions | bench | ask-bench | freshness | faults | fuzz | simulation | damage | truth | schema | types | man
+# make demo | test | test-all | up | down | check | servers | quic-go-versions | bench | ask-bench | freshness | faults | fuzz | simulation | damage | truth | schema | types | man
 # | sbom | audit | release | release-check | containers | kubernetes | lock | setup | clean. Every target does its own set-up, once.
 
 SHELL := /bin/bash
@@ -53,17 +53,22 @@ PARTS := schema ingest api dashboards lab
 RUST_FILES := Cargo.toml Cargo.lock $(shell find collectors schema/catalogue schema/topics -type f -not -path '*/target/*')
 
 export UV_PROJECT_ENVIRONMENT := .venv
+# Without bytecode each start of a command reads the sources of all that it imports: a second of a core, a thousand times.
+unexport PYTHONDONTWRITEBYTECODE
 export QUICLENS_COLLECTOR := $(CURDIR)/$(COLLECTOR)
 
-.PHONY: setup demo test tests-built test-api-to-g test-api-from-h test-ingest test-others up down check check-rust check-python check-pages check-supply servers quic-go-versions bench ask-bench freshness faults fuzz simulation damage truth schema types man size sbom audit release release-check containers kubernetes lock clean
+.PHONY: setup demo test test-all tests-built test-api-to-g test-api-from-h test-ingest test-others up down check check-rust check-python check-pages check-supply servers quic-go-versions bench ask-bench freshness faults fuzz simulation damage truth schema types man size sbom audit release release-check containers kubernetes lock clean
 
 setup: $(MADE)/prerequisites $(MADE)/python $(MADE)/pages $(COLLECTOR)
 
 demo: setup
 	$(BIN)/quiclens demo
 
+# What `make test` leaves to `make test-all`: tests marked `long`, each more than some ten seconds of a core.
+SHORT := -m "not long"
+
 define pytest
-$(BIN)/pytest --quiet $(1)/tests
+$(BIN)/pytest --quiet $(SHORT) $(1)/tests
 
 endef
 
@@ -74,7 +79,11 @@ test:
 	$(MAKE) --no-print-directory --jobs 2 --output-sync=line check tests-built $(MADE)/client-tools/made $(MADE)/java \
 	$(QUICGO) $(QUICGO_SERVER) $(QUICGO_TESTED) $(QUINN_SERVER) $(MADE)/ngtcp2 $(MADE)/chromium
 	$(MAKE) --no-print-directory --jobs 3 --output-sync=line test-others test-api-to-g test-ingest test-api-from-h
-	@echo "make test: ran ruff, mypy, import-linter, tsc, the schema.sql comparison, rustfmt, clippy, pytest ($(PARTS)), cargo test, go test and a short turn of fuzzing $(FUZZED)"
+	@echo "make test: ran ruff, mypy, import-linter, tsc, the schema.sql comparison, rustfmt, clippy, pytest ($(PARTS)$(if $(SHORT),; without long tests: make test-all)), cargo test, go test and a short turn of fuzzing $(FUZZED)"
+
+# Before a release, and after a change of what long tests hold: some two hours of two cores.
+test-all:
+	$(MAKE) --no-print-directory test SHORT=
 
 # Cargo must not see make's flags: it would look for make's jobs.
 CARGO := MAKEFLAGS= cargo
@@ -83,10 +92,10 @@ tests-built: check-rust
 	$(CARGO) test --locked --release --quiet --workspace --no-run
 
 test-api-to-g:
-	$(BIN)/pytest --quiet $(wildcard api/tests/test_[a-g]*.py)
+	$(BIN)/pytest --quiet $(SHORT) $(wildcard api/tests/test_[a-g]*.py)
 
 test-api-from-h:
-	$(BIN)/pytest --quiet $(wildcard api/tests/test_[h-z]*.py)
+	$(BIN)/pytest --quiet $(SHORT) $(wildcard api/tests/test_[h-z]*.py)
 
 test-ingest:
 	$(foreach part,ingest schema dashboards,$(call pytest,$(part)))

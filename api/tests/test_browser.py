@@ -150,6 +150,7 @@ def test_every_page_shows_what_it_is_for(demo: Served) -> None:
             assert one["shifted"] <= 0.05, one  # web.dev/cls calls 0.1 good
 
 
+@pytest.mark.long
 def test_no_page_in_the_dark_and_on_a_phone_has_a_barrier_that_axe_knows(demo: Served) -> None:
     """What `test_every_page_shows_what_it_is_for` does not open, or not so. `quiclens-lab pages` has each page, with
     every report, in all themes and sizes."""
@@ -227,6 +228,7 @@ def test_five_tasks_are_done_by_keys_alone(demo: Served) -> None:
     assert parse_qs(urlsplit(found["keys_take_a_filter_away"]["url"]).query)["where"] == ["protocol=h3"]
 
 
+@pytest.mark.long
 def test_a_grouping_that_the_form_does_not_offer_stays(demo: Served) -> None:
     path = "/?by=connection_id,region"
     filtering = [["input[name=where]", "text", "status=200"], [".window [type=submit]", "click"]]
@@ -277,6 +279,7 @@ def test_an_address_is_what_a_page_shows(demo: Served) -> None:
     assert parse_qs(urlsplit(found["zone"]["url"]).query)["since"] == ["2026-11-20T09:49:55Z"]
 
 
+@pytest.mark.long
 def test_views_of_a_short_stretch_tell_times_apart(demo: Served) -> None:
     slowest = json.loads(demo.ask(method="GET", path="/api/v1/requests?limit=1").text)["requests"][0]
     of = f"/connections/{quote(slowest['connection_id'])}?view=congestion&from_us=100&to_us=900"
@@ -284,6 +287,7 @@ def test_views_of_a_short_stretch_tell_times_apart(demo: Served) -> None:
     assert not one["errors"] and not one["missing"], one
 
 
+@pytest.mark.long
 def test_a_heat_map_of_another_size_is_another_drawing(demo: Served) -> None:
     """The box is where the pointer was, after the window was made narrower too."""
     path = "/requests?since=2026-11-20T10:00:00Z&until=2026-11-20T10:50:00Z"
@@ -293,6 +297,7 @@ def test_a_heat_map_of_another_size_is_another_drawing(demo: Served) -> None:
     assert parse_qs(urlsplit(one["url"]).query)["box"][0] > "2026-11-20T10:38", one["url"]
 
 
+@pytest.mark.long
 def test_the_map_has_the_name_of_what_it_shows(demo: Served) -> None:
     """The answer that comes late is of the carrier that was chosen first."""
     late: list[Any] = ["**/api/v1/cells*Northlight*", "late", 1500]
@@ -318,6 +323,7 @@ def test_the_window_and_the_filter_go_along_from_page_to_page(demo: Served) -> N
     assert parse_qs(urlsplit(one["url"]).query) == parse_qs(query) and urlsplit(one["url"]).path == "/reports"
 
 
+@pytest.mark.long
 def test_the_line_of_a_filter_is_made_of_conditions(demo: Served) -> None:
     lines = {
         "carrier=Halden Mobile status>=500": ["carrier=Halden Mobile", "status>=500"],
@@ -371,12 +377,14 @@ def test_a_box_on_the_heat_map_is_drawn_by_keys(demo: Served) -> None:
     assert not cleared["errors"] and not cleared["missing"] and "box=" not in cleared["url"], cleared
 
 
+@pytest.mark.long
 def test_a_box_below_the_slowest_has_its_rows(demo: Served) -> None:
     box = ["#heat canvas", "drag", 0.15, 0.6, 0.95, 0.85]
     (one,) = seen(demo, [step("box_below", "/requests", ["text=requests in the box", "#rows tbody tr"], [box])])
     assert not one["errors"] and not one["missing"], one
 
 
+@pytest.mark.long
 def test_rows_of_each_value_stand_under_its_name(demo: Served) -> None:
     path = "/requests?each=1&by=carrier"
     (one,) = seen(demo, [step("each", path, ["tr.group th[scope=rowgroup]", "text=slowest"])])
@@ -396,6 +404,7 @@ def test_a_request_is_a_ticket_to_be_copied_and_saved(demo: Served) -> None:
     assert file["name"] == "request.md" and text.startswith("# ") and f"]({demo.url}/requests/{request})" in text, text
 
 
+@pytest.mark.long
 def test_a_trace_opens_in_the_public_qvis_where_no_other_is_named(demo: Served) -> None:
     """The file is saved, the site is opened, and is told nothing."""
     found = lossy(demo)
@@ -406,6 +415,7 @@ def test_a_trace_opens_in_the_public_qvis_where_no_other_is_named(demo: Served) 
         assert file["name"].endswith(".sqlog") and file["opened"] == "https://qvis.quictools.info/", one
 
 
+@pytest.mark.long
 def test_the_order_of_the_list_is_chosen_and_its_address_opens_again(demo: Served) -> None:
     choose = [["#sort", "text", "usual"]]
     expect = ["#rows tbody tr", "text=the median of the same carrier, path and size", "text=\u00d7 usual"]
@@ -416,6 +426,7 @@ def test_the_order_of_the_list_is_chosen_and_its_address_opens_again(demo: Serve
     assert not opened["errors"] and not opened["missing"], opened
 
 
+@pytest.mark.long
 def test_one_drag_is_one_step_to_go_back(demo: Served) -> None:
     """Charts of a group share their cursor, and a selection in one is one in all."""
     slowest = json.loads(demo.ask(method="GET", path="/api/v1/requests?limit=1").text)["requests"][0]
@@ -430,6 +441,7 @@ def test_one_drag_is_one_step_to_go_back(demo: Served) -> None:
     assert one["url"].endswith(before), one
 
 
+@pytest.mark.long
 def test_a_finger_that_moves_sideways_zooms_and_one_that_moves_down_scrolls(demo: Served) -> None:
     before = "/?since=2026-11-20T10:00:00Z&until=2026-11-20T11:00:00Z"
     across, down = (["#tails .u-over", "swipe", *ends] for ends in ((0.3, 0.5, 0.6, 0.5), (0.5, 0.8, 0.5, 0.2)))
@@ -452,6 +464,7 @@ def key(name: str) -> list[str]:
     return ["body", "key", name]
 
 
+@pytest.mark.long
 def test_tabs_of_a_connection_are_walked_by_arrows_and_keep_the_focus(demo: Served) -> None:
     path = f"/connections/{quote(lossy(demo)['connection_id'])}?view=congestion"
     on_tab = ["#tab-congestion", "focus"]
@@ -472,6 +485,7 @@ def test_tabs_of_a_connection_are_walked_by_arrows_and_keep_the_focus(demo: Serv
         assert not one["errors"] and not one["missing"] and "from_us" not in one["url"], one
 
 
+@pytest.mark.long
 def test_a_stretch_is_moved_no_further_than_to_the_end_of_its_trace(demo: Served) -> None:
     connection = quote(lossy(demo)["connection_id"])
     trace = json.loads(demo.ask(method="GET", path=f"/api/v1/connections/{connection}").text)["connection"]
@@ -490,6 +504,7 @@ def test_a_stretch_is_moved_no_further_than_to_the_end_of_its_trace(demo: Served
     assert query["from_us"] == [str(end - 700_000)] and query["to_us"] == [str(end)]
 
 
+@pytest.mark.long
 def test_packets_say_by_colour_and_in_words_what_they_are(demo: Served) -> None:
     path = f"/connections/{quote(lossy(demo)['connection_id'])}?view=packets"
     expect = [
@@ -524,6 +539,7 @@ def test_a_request_is_marked_in_its_connection(demo: Served) -> None:
         assert not one["errors"] and not one["missing"] and "stream=" in one["url"], one
 
 
+@pytest.mark.long
 def test_times_are_told_from_where_one_chooses(demo: Served) -> None:
     request = lossy(demo)
     path = f"/connections/{quote(request['connection_id'])}?stream={request['stream_id']}&view="
@@ -564,6 +580,7 @@ FROM numbers(60000)
 """
 
 
+@pytest.mark.long
 def test_a_finding_leads_to_its_comparison_with_before_and_is_a_ticket(tmp_path: Path) -> None:
     plant(tmp_path / "store", _WORSE)
     served = start(tmp_path / "store")
@@ -588,6 +605,7 @@ def test_a_finding_leads_to_its_comparison_with_before_and_is_a_ticket(tmp_path:
     assert f"]({served.url}/requests?since=" in text and f"]({served.url}/requests/" in text, text
 
 
+@pytest.mark.long
 def test_groups_are_compared_of_the_same_mix(demo: Served) -> None:
     mix = step("same_mix", "/compare?a=protocol%3Dh2&b=protocol%3Dh3", ["text=have a counterpart"])
     other = step("no_mix", "/compare?a=response_bytes<%3D1&b=response_bytes>%3D2", ["text=too few requests in common"])
@@ -595,6 +613,7 @@ def test_groups_are_compared_of_the_same_mix(demo: Served) -> None:
         assert not one["errors"] and not one["missing"], one
 
 
+@pytest.mark.long
 def test_an_event_is_found_by_what_people_call_it(demo: Served) -> None:
     path = f"/connections/{quote(lossy(demo)['connection_id'])}?view=log"
     names = ["packet lost", "packet_lost", "quic:packet_lost", "recovery:packet_lost"]
@@ -632,6 +651,7 @@ def test_views_of_a_connection_say_what_they_draw(demo: Served) -> None:
     assert "rtt_from_zero=1" in found[0]["url"] and "rtt_from_zero" not in found[1]["url"]
 
 
+@pytest.mark.long
 def test_bars_of_a_request_are_reached_and_opened_by_keys(demo: Served) -> None:
     bar = ["svg.timeline a", "focus"]
     (one,) = seen(demo, [step("bar_opened", f"/requests/{lossy(demo)['request_id']}", [".lanes"], [bar, key("Enter")])])
@@ -656,6 +676,7 @@ def test_a_saved_picture_says_what_it_shows(demo: Served) -> None:
     assert len(carriers & set(texts)) == 1, "the line that was chosen is alone in the legend"
 
 
+@pytest.mark.long
 def test_the_legend_tells_the_last_values_and_chooses_a_line_or_all(demo: Served) -> None:
     path = "/?by=carrier&quantile=p50&since=2026-11-20T10:00:00Z&until=2026-11-20T11:00:00Z"
     names = "#tails .u-legend .u-series"
@@ -670,6 +691,7 @@ def test_the_legend_tells_the_last_values_and_chooses_a_line_or_all(demo: Served
         assert not one["errors"] and not one["missing"], one
 
 
+@pytest.mark.long
 def test_a_trace_that_is_dropped_leads_to_its_connection(demo: Served) -> None:
     source = next((ROOT / "schema" / "vectors" / "quiche_0_30_server").glob("input.*"))
     (one,) = seen(demo, [step("upload", "/upload", [".u-over"], [["#files", "file", str(source)]])])

@@ -103,6 +103,7 @@ def test_requests_of_a_caddy_that_is_followed_find_their_traces(caddy: Logs) -> 
     assert caddy.followed["traced"] >= LEAST_LINKED * CONNECTIONS * REQUESTS
 
 
+@pytest.mark.long
 def test_from_its_files_to_an_explained_request_in_three_commands(caddy: Logs, tmp_path: Path) -> None:
     """As the page prints them, in an empty folder; what each says is read as JSON."""
     typed(of_page("sh", "echo ", caddy.folder).splitlines()[0], tmp_path)

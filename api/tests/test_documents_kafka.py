@@ -147,6 +147,7 @@ def is_well(address: str) -> bool:
         return False
 
 
+@pytest.mark.long
 def test_lines_of_a_topic_are_looked_at_and_taken(desk: Desk) -> None:
     (check,), (lines,) = of("check"), of("lines")
     admin = AdminClient({"bootstrap.servers": desk.brokers})

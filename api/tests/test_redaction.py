@@ -74,8 +74,9 @@ def test_load_keeps_what_logs_say_unless_it_is_asked_to_redact(run: Run, store: 
     assert found(asked(store)), "an export gives every record back"
 
 
-def test_load_that_redacts_keeps_no_address(run: Run, store: Served, logs: list[Logs]) -> None:
-    told = load(run, store, logs, "--redact")
+@pytest.mark.parametrize("step", [6, pytest.param(1, marks=pytest.mark.long)])
+def test_load_that_redacts_keeps_no_address(run: Run, store: Served, logs: list[Logs], step: int) -> None:
+    told = load(run, store, logs[::step], "--redact")
     kept = rows(store)
     assert all(kept[table] for table in ("events", "connections", "streams", "rejects", "request_lines", "requests"))
     assert {table: found(text) for table, text in kept.items() if found(text)} == {}
@@ -92,14 +93,16 @@ def test_two_addresses_of_one_network_in_one_batch(run: Run, store: Served, tmp_
     assert "error" not in ran.document and ran.document["events"] == 2, ran.out
 
 
-@pytest.mark.parametrize("is_redacted", [True, False])
+@pytest.mark.parametrize(
+    ("is_redacted", "count"), [(True, 2), pytest.param(True, 12, marks=pytest.mark.long), (False, 1)]
+)
 def test_uploads_are_redacted_unless_serve_is_told_otherwise(
-    tmp_path: Path, logs: list[Logs], is_redacted: bool
+    tmp_path: Path, logs: list[Logs], is_redacted: bool, count: int
 ) -> None:
     running = start(tmp_path / "store", *([] if is_redacted else ["--no-redact-uploads"]), **collector())
     try:
         said = []
-        for path in (path for one in logs[: 12 if is_redacted else 1] for path in (one.trace, one.lines)):
+        for path in (path for one in logs[:count] for path in (one.trace, one.lines)):
             got = running.request(path.read_bytes(), "POST", "/api/v1/traces", {}, name=path.name)
             assert got.status == 201 and json.loads(got.text)["connections_found"], got.text
             said.append(got.text)

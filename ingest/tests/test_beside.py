@@ -78,6 +78,7 @@ def messages_taken(address: str) -> float:
     return sum(float(line.split()[-1]) for line in lines)
 
 
+@pytest.mark.long
 @pytest.mark.kafka
 def test_one_command_takes_serves_and_ends_with_all_that_it_took(tmp_path: Path, pipe: Pipe, loaded: Any) -> None:
     small = sliced(loaded.rows, 3)

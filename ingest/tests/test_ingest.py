@@ -200,6 +200,7 @@ def test_memory_is_bounded_while_the_store_is_slow(store: Store, pipe: Pipe, loa
     assert seqs(store) == loaded.seqs
 
 
+@pytest.mark.long
 def test_a_table_that_waits_holds_its_share_and_the_others_go_on(store: Store, pipe: Pipe, loaded: Any) -> None:
     fake: Any = Fake(store)
     fake.refused = {"events"}
@@ -253,6 +254,7 @@ def test_one_process_links_and_another_takes_over(store: Store, pipe: Pipe, load
             until(lambda: content(store)["requests"] == loaded.content["requests"])
 
 
+@pytest.mark.long
 def test_a_broker_that_restarts_is_waited_for(store: Store, pipe: Pipe, broker: Any, loaded: Any) -> None:
     small = sliced(loaded.rows, 100)
     half = len(small) // 2

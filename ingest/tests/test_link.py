@@ -352,6 +352,7 @@ def test_linking_what_changed_gives_what_linking_all_gives(store: Store) -> None
     assert len(before) == 6
 
 
+@pytest.mark.long
 def test_the_order_of_arrival_does_not_matter(store: Store) -> None:
     for step in reversed(fill_steps()):
         since = mark(store)

@@ -25,6 +25,7 @@ OF_CONNECTIONS = (
 )
 
 
+@pytest.mark.long
 def test_a_small_bench_asks_everything_with_one_day_behind_and_with_all(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

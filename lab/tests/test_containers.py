@@ -295,6 +295,7 @@ class _Broker:
         kafka.consumer(self.clients, "group", 1, client).list_topics(timeout=10)
 
 
+@pytest.mark.long
 @pytest.mark.kafka
 def test_a_password_of_kafka_that_changes_is_set_at_the_next_start_and_no_process_shows_it(tmp_path: Path) -> None:
     try:

@@ -237,11 +237,14 @@ def live_system() -> None:
 
 
 @pytest.mark.kafka
-def test_schedules_lose_double_and_change_nothing(live_system: None, tmp_path: Path) -> None:
-    """Two short ones; `make faults` strikes for longer."""
-    schedules = schedules_of(2, 1, [0, 12])
+@pytest.mark.parametrize("numbers", [[0], pytest.param([0, 12], marks=pytest.mark.long)])
+def test_schedules_lose_double_and_change_nothing(live_system: None, tmp_path: Path, numbers: list[int]) -> None:
+    """Short ones; `make faults` strikes for longer."""
+    schedules = schedules_of(len(numbers), 1, numbers)
     document = faults(schedules, jobs=2, is_kept=False, progress=lambda done, total: None, folder=tmp_path)
-    assert document["passes"] and document["whole"] == 2, json.dumps(document["broken"], indent=1, default=str)
+    assert document["passes"] and document["whole"] == len(numbers), json.dumps(
+        document["broken"], indent=1, default=str
+    )
     assert document["rows"]["events"] > 0
 
 

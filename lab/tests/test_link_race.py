@@ -33,6 +33,7 @@ def test_a_reader_tells_what_is_missing_twice_or_older() -> None:
     assert sorted(reader.wrong) == ["a/0 stands twice", "b/0 is missing", "line ('log', 1) is missing"]
 
 
+@pytest.mark.long
 def test_a_small_bench_fills_measures_and_fills_no_second_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bench, "MADE", tmp_path)
     monkeypatch.setattr(bench, "ROUNDS", 1)

@@ -19,6 +19,7 @@ pytestmark = [
 ]
 
 
+@pytest.mark.long
 def test_pages_of_many_logs_open_without_a_fault_and_a_second_run_goes_on(tmp_path: Path) -> None:
     found = pages.pages(False, 60, lambda done, whole: None, tmp_path)
     assert found["passes"] and found["left_out"] == ["all but each 60-th page and command"], found
@@ -29,6 +30,7 @@ def test_pages_of_many_logs_open_without_a_fault_and_a_second_run_goes_on(tmp_pa
     assert lines.stem == found["code"]
 
 
+@pytest.mark.long
 def test_another_code_or_collector_is_visited_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pages, "VIEWS", ())
     monkeypatch.setattr(pages, "_PLACES", ("/causes",))
@@ -45,6 +47,7 @@ def test_another_code_or_collector_is_visited_anew(tmp_path: Path, monkeypatch: 
     assert {path.name for path in tmp_path.iterdir()} == {"a-x.jsonl", "b-x.jsonl", "b-y.jsonl"}
 
 
+@pytest.mark.long
 def test_every_command_about_all_requests_and_checks_of_inputs_answer(tmp_path: Path) -> None:
     """In turn for people and for programs; of the inputs two, which are bad on purpose."""
     checks = [("check", f"{case}/input.qlog") for case in ("bad_records", "document_damaged")]

@@ -1,0 +1,13 @@
+"""Tests that `make test` leaves to `make test-all`: `@pytest.mark.long`, or some of a test's parameters."""
+
+from collections.abc import Iterable
+
+import pytest
+from _pytest.mark.structures import ParameterSet
+
+
+def some(names: Iterable[str], *short: str) -> list[str | ParameterSet]:
+    """All `names` as parameters of a test; those that are not `short` are long."""
+    every = list(names)
+    assert set(short) <= set(every)
+    return [name if name in short else pytest.param(name, marks=pytest.mark.long) for name in every]
