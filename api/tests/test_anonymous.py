@@ -76,6 +76,7 @@ def traces(store: Store) -> Iterator[tuple[Trace, str]]:
         yield row[:3], row[3]
 
 
+@pytest.mark.long
 def test_the_parts_of_every_case_are_the_same(exported: Path) -> None:
     names: Mapping[str, Trace] = {
         name: tuple(x) for name, x in json.loads((exported / "names.json").read_text()).items()

@@ -59,7 +59,8 @@ def seen(served: Served, steps: list[Row], together: int = 1) -> list[Row]:
     return found
 
 
-def test_every_page_shows_what_it_is_for(demo: Served) -> None:
+@pytest.mark.parametrize("also", [False, pytest.param(True, marks=pytest.mark.long)], ids=["wide", "dark and narrow"])
+def test_every_page_shows_what_it_is_for(demo: Served, also: bool) -> None:
     slowest = json.loads(demo.ask(method="GET", path="/api/v1/requests?limit=1").text)["requests"][0]
     request, connection = slowest["request_id"], quote(slowest["connection_id"])
     over_tcp = json.loads(demo.ask(method="GET", path="/api/v1/requests?limit=1&where=protocol%3Dh2").text)["requests"][
@@ -85,10 +86,11 @@ def test_every_page_shows_what_it_is_for(demo: Served) -> None:
         step(
             "requests_live",
             "/requests?since=400d&until=",
-            ["#rows table:not([data-old])"],
+            ["#rows table:not([data-old])", "#window .newest:not([data-old])"],
             [
                 ["#window", "set", "data-every-s", "0.2"],
                 ["#rows table", "set", "data-old", "1"],
+                ["#window .newest", "set", "data-old", "1"],
                 ["input[name=live]", "click"],
             ],
         ),
@@ -139,6 +141,7 @@ def test_every_page_shows_what_it_is_for(demo: Served) -> None:
         step("working_phone", "/working", ["tr#rejects"], width=400),
         step("docs", "/api/docs", ["The slowest requests"]),
     ]
+    steps = [each for each in steps if also == ("dark" in each or "width" in each)]
     done = {each["name"] for each in steps if each["do"]}
     for each in steps:
         each["barriers"] = each["name"] not in done  # what axe calls one: WCAG 2.2 A and AA, as far as it can say
@@ -662,18 +665,27 @@ def test_a_saved_picture_says_what_it_shows(demo: Served) -> None:
     path = "/?by=carrier&quantile=p50&where=status%3D200&since=2026-11-20T10:00:00Z&until=2026-11-20T11:00:00Z"
     buttons = [f"#tails .chart-tools button:nth-child({at})" for at in (1, 2)]
     do = [["#tails .u-legend .u-series:nth-child(2) th", "click"], *([button, "save"] for button in buttons)]
-    (one,) = seen(demo, [step("saved", path, ["#tails canvas"], do)])
-    assert not one["errors"] and not one["missing"], one
+    over_midnight = path.replace("2026-11-20T10:00", "2026-11-19T23:30")
+    one, other = seen(
+        demo, [step(f"saved_{at}", each, ["#tails canvas"], do) for at, each in enumerate((path, over_midnight))]
+    )
+    assert not any(each["errors"] or each["missing"] for each in (one, other)), (one, other)
     png, svg = (b64decode(each["base64"]) for each in one["saved"])
     assert [each["name"] for each in one["saved"]] == ["tail-p50.png", "tail-p50.svg"]
     assert png.startswith(b"\x89PNG")
-    picture = ElementTree.fromstring(svg)
-    texts = [each.text or "" for each in picture.iter("{http://www.w3.org/2000/svg}text")]
+    texts = texts_of(svg)
     assert texts[-1].startswith(demo.url + "/?by=carrier") and any(each.startswith("Tail latency") for each in texts)
     assert "2026-11-20T10:00:00Z to 2026-11-20T11:00:00Z (UTC), status=200" in texts
     answer = json.loads(demo.ask(method="GET", path="/api/v1/over-time" + path[1:].replace("&quantile=p50", "")).text)
     carriers = {series["group"]["carrier"] for series in answer["series"]}
     assert len(carriers & set(texts)) == 1, "the line that was chosen is alone in the legend"
+    assert "10:30:00" in texts, "a time is enough within a day"
+    of_both_days = texts_of(b64decode(other["saved"][1]["base64"]))
+    assert "2026-11-19 23:30" in of_both_days and "2026-11-20 11:00" in of_both_days
+
+
+def texts_of(svg: bytes) -> list[str]:
+    return [each.text or "" for each in ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")]
 
 
 @pytest.mark.long

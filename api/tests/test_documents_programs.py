@@ -182,6 +182,7 @@ def test_openssl_makes_a_token_that_is_long_enough(tmp_path: Path) -> None:
     assert len(shell(only("api/README.md", "openssl "), tmp_path).strip()) >= 16
 
 
+@pytest.mark.long
 def test_pytest_finds_the_tests_that_are_named() -> None:
     command = only("CONTRIBUTING.md", ".venv/bin/pytest ").split()
     words = [sys.executable, "-m", "pytest", *command[1:], "--collect-only", "-q"]

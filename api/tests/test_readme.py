@@ -178,6 +178,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return said
 
 
+@pytest.mark.long
 def test_the_demo_says_what_the_readme_shows(demo: dict[str, str]) -> None:
     """The first line is `make demo`, which is `quiclens demo`; dots stand for what is left out."""
     (shown,) = [item.text for item in left_to("output")]

@@ -117,6 +117,7 @@ def test_a_failure_in_the_middle_of_an_answer_is_one(client: Client) -> None:
             pass
 
 
+@pytest.mark.long
 def test_clickhouse_go_reads(guarded: Served) -> None:
     go = shutil.which("go")
     if go is None:

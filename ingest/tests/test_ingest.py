@@ -36,6 +36,7 @@ def test_everything_twice_and_again_from_the_beginning_changes_nothing(store: St
     assert unlinked(content(store)) == unlinked(loaded.content)
 
 
+@pytest.mark.long
 def test_hundreds_of_small_messages_are_few_inserts_and_lose_no_row(store: Store, pipe: Pipe, loaded: Any) -> None:
     small = sliced(loaded.rows, 2)
     assert len(small) > 500

@@ -640,6 +640,7 @@ def test_an_id_that_two_connections_have_is_told(
     assert ("1 ids have several connections each" in caplog.text) == is_told
 
 
+@pytest.mark.long
 def test_many_steps_give_what_one_gives(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     fill(store)
     link(store)

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from quiclens_lab.limits import limit_reasons, limits, server_lines
 
 HEADER = '{"qlog_version":"0.3","qlog_format":"JSON-SEQ","trace":{"vantage_point":{"type":"server"}}}'
@@ -21,6 +23,7 @@ def test_every_connection_of_the_server_is_open_before_one_ends() -> None:
     assert len(lines) == 3 * 14 and len({line.split("\t")[2] for line in lines}) == 3 * 14
 
 
+@pytest.mark.long
 def test_a_limit_that_is_crossed_is_told(tmp_path: Path) -> None:
     clean, deep = tmp_path / "clean", tmp_path / "deep"
     for folder, depth in ((clean, 3), (deep, 100)):

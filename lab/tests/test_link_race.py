@@ -6,10 +6,11 @@ from quiclens_lab import link_race
 from quiclens_lab.link_bench import command as bench
 
 
-def test_two_linkers_and_a_reader_for_a_moment() -> None:
-    document = link_race.link_race(kills=3, seed=5, keep=False)
+@pytest.mark.parametrize("kills", [1, pytest.param(3, marks=pytest.mark.long)])
+def test_two_linkers_and_a_reader_for_a_moment(kills: int) -> None:
+    document = link_race.link_race(kills=kills, seed=5, keep=False)
     assert document["passes"], document["missed"]
-    assert document["struck"]["killed"] == 3 and document["looks"] > 0
+    assert document["struck"]["killed"] == kills and document["looks"] > 0
 
 
 def test_a_reader_tells_what_is_missing_twice_or_older() -> None:

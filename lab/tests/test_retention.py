@@ -73,6 +73,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
         yield opened
 
 
+@pytest.mark.long
 def test_what_was_kept_is_whole_and_speaks_of_all(people: Population, store: Store) -> None:
     for table, files in people.batches.items():
         for file in files:

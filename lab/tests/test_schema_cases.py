@@ -16,6 +16,7 @@ from quiclens_lab.served import served
 from quiclens_lab.undescribed import documents, statements_of_a_file
 
 
+@pytest.mark.long
 def test_no_question_of_any_role_is_answered_as_it_must_not_be(tmp_path: Path) -> None:
     document = schema_cases(1_500, False, lambda done, of: None, chunk=2, folder=tmp_path)
     assert document["passes"] and document["left_out"] == [f"{document['cases']:,} cases of 100,000"], document

@@ -2,6 +2,7 @@
 // A chart as SVG text: the same data, scales and colours as the canvas has, with its caption.
 
 import { LINE, MARGIN, margins } from "./chart_saved.js";
+import { isOneDay } from "./format.js";
 
 /**
  * @param {import("../vendor/uPlot.esm.js")} plot
@@ -47,8 +48,11 @@ export function toSvg(plot, chart, said) {
       return `<path d="M${[...edge(ends.high), ...edge(ends.low).reverse()].join("L")}Z" fill="${line.colour}" fill-opacity="0.18"/>`;
     });
   }
-  const isLong = plot.posToVal(box.width, "x") - plot.posToVal(0, "x") > 86_400;
-  const told = chart.toldX ?? ((/** @type {number} */ at) => new Date(at * 1e3).toISOString().slice(isLong ? 0 : 11, isLong ? 16 : 19).replace("T", " "));
+  const written = (/** @type {number} */ at) => new Date(at * 1e3).toISOString();
+  const told = chart.toldX ?? ((/** @type {number} */ at) => {
+    const isTimeEnough = isOneDay(written(plot.posToVal(0, "x")), written(plot.posToVal(box.width, "x")));
+    return isTimeEnough ? written(at).slice(11, 19) : written(at).slice(0, 16).replace("T", " ");
+  });
   const ticks = [0, 0.25, 0.5, 0.75, 1].map((share) => plot.posToVal(share * box.width, "x"));
   const levels = [0, 0.25, 0.5, 0.75, 1].map((share) => plot.posToVal(share * box.height, "y"));
   const axes = [

@@ -92,7 +92,10 @@ export function wire(show) {
   let waits = 0;
   const goOn = () => {
     waits = window.setTimeout(() => {
-      if (isRelative(chosen().until) && document.visibilityState === "visible") show(true);
+      if (isRelative(chosen().until) && document.visibilityState === "visible") {
+        show(true);
+        void tellNewest();
+      }
       goOn();
     }, Number(form().dataset.everyS) * 1e3);
   };
@@ -104,6 +107,13 @@ export function wire(show) {
   addEventListener("theme", shown);
   addEventListener("filter", (event) => go({ where: [...new Set([...chosen().where, /** @type {CustomEvent<string>} */ (event).detail])] }));
   shown();
+}
+
+/** How old the newest request is by now; where no page comes, what was told before stays: who asks for rows says why. */
+async function tellNewest() {
+  const page = await fetch(location.pathname, { headers: { accept: "text/html" } }).then((answer) => answer.text(), () => "");
+  const told = new DOMParser().parseFromString(page, "text/html").querySelector("#window .newest");
+  if (told) document.querySelector("#window .newest")?.replaceWith(told);
 }
 
 /** Conditions of one line: values may hold blanks, or stand in quotes, as those must that hold another condition. @param {string} text */
