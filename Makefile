@@ -64,7 +64,7 @@ setup: $(MADE)/prerequisites $(MADE)/python $(MADE)/pages $(COLLECTOR)
 demo: setup
 	$(BIN)/quiclens demo
 
-# What `make test` leaves to `make test-all`: tests marked `long`, each more than some ten seconds of a core.
+# What `make test` leaves to `make test-all`: tests marked `long`, and ignored ones of Rust: each more than some ten seconds of a core.
 SHORT := -m "not long"
 
 define pytest
@@ -105,7 +105,7 @@ FUZZED := sequence json records access_line checkpoint journal
 
 # A test that never ends is ended: cargo's by the clock, pytest's and go's by their own settings.
 test-others:
-	MAKEFLAGS= timeout --verbose 3000 cargo test --locked --release --quiet --workspace
+	MAKEFLAGS= timeout --verbose 3000 cargo test --locked --release --quiet --workspace $(if $(SHORT),,-- --include-ignored)
 	$(call pytest,lab)
 	cd lab/quicgo && go vet ./... && go test -count=1 .
 	$(if $(HAS_CXX),$(BIN)/quiclens-lab fuzz --short $(FUZZED:%=--target %) >/dev/null,@echo "$(NO_CXX)" >&2)
