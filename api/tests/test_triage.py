@@ -252,6 +252,16 @@ def test_a_request_that_stands_for_ten_counts_for_ten(store: Store) -> None:
     assert told == pytest.approx(of_traces / traced, abs=1)
 
 
+def test_paths_beyond_the_most_frequent_are_compared_as_one(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    planted(store, "a carrier on a server")
+    (every,) = found(store, 24)["findings"]
+    monkeypatch.setattr("quiclens_questions.triage.PATHS_AT_MOST", 1)
+    (few,) = found(store, 24)["findings"]
+    assert few["lost_s"] == pytest.approx(every["lost_s"], rel=0.25) and few["lost_s"] != every["lost_s"]
+    same = every.keys() - {"slower_us", "lost_s", "cause_before_us", "cause_after_us", "sentence"}
+    assert {name: few[name] for name in same} == {name: every[name] for name in same}  # type: ignore[literal-required]
+
+
 def test_what_was_not_planted_is_not_told(store: Store) -> None:
     planted(store, "nothing")
     for hours in (24, 1, 0.25):

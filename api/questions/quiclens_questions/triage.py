@@ -66,6 +66,7 @@ WORTH = 2.0  # gain by which a condition more must be better
 CONDITIONS_AT_MOST = 3
 NOT_WORSE = 2.0  # gain below which the rest of a description did not become worse
 ALSO_WORSE = 8.0  # gain from which on what a wider description has besides became worse too
+PATHS_AT_MOST = 10_000  # of a finding, that are compared one by one; all others are compared as one
 FINDINGS_AT_MOST = 3
 EXAMPLES = 3
 TIMES_MIN = 1.3  # by which a share must grow to be told
@@ -333,7 +334,7 @@ class _Looking:
         point = change_point(hits, of, dispersion) or point
         since = minutes[point.place]["minute"]
         began = {"began": bound(since)}
-        paths = self._ask("triage_affected", {"holds": holds}, {**given, **began})
+        paths = self._ask("triage_affected", {"holds": holds}, {**given, **began, "paths_at_most": PATHS_AT_MOST})
         slower = _slower(paths)
         cause, before_us, after_us = _cause(paths)
         measure = self._measures[suspect.measure]

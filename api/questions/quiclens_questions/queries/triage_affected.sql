@@ -1,37 +1,36 @@
--- One row is one path's requests of a finding: for how many those stand that came since it began, and before it, the time that
--- those took and what the traced ones spent it on; how many have a trace, and for how many requests these speak; and in every
--- row how many requests and users it has in all since then, of how many of those that were asked about, whatever else was found
--- among them.
+-- One row is one path's requests of a finding, or those of all paths beyond the most frequent: for how many those stand that
+-- came since it began, and before it, the time that those took and what the traced ones spent it on; how many have a trace, and
+-- for how many requests these speak; and in every row how many requests and users it has in all since then, of how many of those
+-- that were asked about, whatever else was found among them.
 SELECT
-    path,
-    after,
-    before,
-    mean_after_us,
-    mean_before_us,
-    traced_after,
-    traced_before,
-    traced_weight_after,
-    traced_weight_before,
-    cause_after_us,
-    cause_before_us,
-    found_requests,
-    found_users,
-    all_requests,
-    all_users
+    sum(of_paths.after) AS after,
+    sum(of_paths.before) AS before,
+    if(after > 0, sum(took_after_us) / after, 0) AS mean_after_us,
+    if(before > 0, sum(took_before_us) / before, 0) AS mean_before_us,
+    sum(of_paths.traced_after) AS traced_after,
+    sum(of_paths.traced_before) AS traced_before,
+    sum(of_paths.traced_weight_after) AS traced_weight_after,
+    sum(of_paths.traced_weight_before) AS traced_weight_before,
+    sumForEach(of_paths.cause_after_us) AS cause_after_us,
+    sumForEach(of_paths.cause_before_us) AS cause_before_us,
+    any(counted.found_requests) AS found_requests,
+    any(counted.found_users) AS found_users,
+    any(counted.all_requests) AS all_requests,
+    any(counted.all_users) AS all_users
 FROM
 (
     SELECT
-        ifNull(path, '') AS path,
         sumIf(weight, is_after AND is_measured) AS after,
         sumIf(weight, NOT is_after AND is_measured) AS before,
-        if(after > 0, sumIf(weight * duration_us, is_after AND is_measured) / after, 0) AS mean_after_us,
-        if(before > 0, sumIf(weight * duration_us, NOT is_after AND is_measured) / before, 0) AS mean_before_us,
+        sumIf(weight * duration_us, is_after AND is_measured) AS took_after_us,
+        sumIf(weight * duration_us, NOT is_after AND is_measured) AS took_before_us,
         countIf(is_after AND is_measured AND trace_weight > 0) AS traced_after,
         countIf(NOT is_after AND is_measured AND trace_weight > 0) AS traced_before,
         sumIf(trace_weight, is_after AND is_measured) AS traced_weight_after,
         sumIf(trace_weight, NOT is_after AND is_measured) AS traced_weight_before,
         sumForEachIf(arrayMap(cause -> cause * trace_weight, [/* causes */]), is_after AND is_measured) AS cause_after_us,
-        sumForEachIf(arrayMap(cause -> cause * trace_weight, [/* causes */]), NOT is_after AND is_measured) AS cause_before_us
+        sumForEachIf(arrayMap(cause -> cause * trace_weight, [/* causes */]), NOT is_after AND is_measured) AS cause_before_us,
+        least(row_number() OVER (ORDER BY after DESC, before DESC, path), {paths_at_most:UInt32} + 1) AS place
     FROM
     (
         SELECT
@@ -58,7 +57,5 @@ CROSS JOIN
         AND (/* in_window.sql */)
     /* asked conditions */
 ) AS counted
-ORDER BY
-    after DESC,
-    path
-LIMIT 10000
+GROUP BY place
+ORDER BY place
