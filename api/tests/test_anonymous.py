@@ -97,6 +97,7 @@ def test_the_parts_of_every_case_are_the_same(exported: Path) -> None:
     assert sum(map(len, after["streams"].values())) > 100
 
 
+@pytest.mark.long
 def test_no_id_of_a_trace_is_in_its_export(exported: Path) -> None:
     for name, (connection, _, trace) in json.loads((exported / "names.json").read_text()).items():
         text = (exported / "out" / name).read_text()

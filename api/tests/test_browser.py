@@ -240,6 +240,7 @@ def test_a_grouping_that_the_form_does_not_offer_stays(demo: Served) -> None:
     assert parse_qs(urlsplit(one["url"]).query)["by"] == ["connection_id,region"]
 
 
+@pytest.mark.long
 def test_an_address_is_what_a_page_shows(demo: Served) -> None:
     """After Back, with values that a form does not offer, with a box that its window does not have."""
     window = "since=2026-11-20T10:40:00Z&until=2026-11-20T10:49:55Z"
@@ -352,6 +353,7 @@ def test_the_line_of_a_filter_is_made_of_conditions(demo: Served) -> None:
     assert told == list(lines.values())
 
 
+@pytest.mark.long
 def test_what_was_not_answered_leaves_nothing_of_the_answer_before(demo: Served) -> None:
     do = [["input[name=where]", "text", "carier=x"], [".window [type=submit]", "click"]]
     for path in ("/", "/requests"):
@@ -528,6 +530,7 @@ def test_packets_say_by_colour_and_in_words_what_they_are(demo: Served) -> None:
     assert not scrolled["errors"] and not scrolled["missing"] and "from_us" not in scrolled["url"], scrolled
 
 
+@pytest.mark.long
 def test_a_request_is_marked_in_its_connection(demo: Served) -> None:
     """Its time is shaded, and both clocks are said."""
     request = lossy(demo)["request_id"]

@@ -248,6 +248,7 @@ def test_schedules_lose_double_and_change_nothing(live_system: None, tmp_path: P
     assert document["rows"]["events"] > 0
 
 
+@pytest.mark.long
 @pytest.mark.kafka
 def test_a_run_that_is_told_to_end_ends_all_that_it_started(live_system: None) -> None:
     words = [sys.executable, "-m", "quiclens_lab", "faults", "--schedules", "1", "--jobs", "1"]

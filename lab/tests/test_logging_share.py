@@ -116,6 +116,7 @@ def figures(document: Row) -> list[Row]:
     return [dict(zip(names, row, strict=True)) for row in document["rows"]]
 
 
+@pytest.mark.long
 def test_every_request_is_listed_and_those_of_the_share_have_causes(both: Both) -> None:
     every, share = both.ask("slow", "--limit", "1000")
     listed, of_share = ({each["external_id"]: each for each in found["requests"]} for found in (every, share))
@@ -158,6 +159,7 @@ def test_what_became_worse_is_the_same(both: Both) -> None:
     assert every["findings"] == share["findings"] and every["coverage"]["requests"] == share["coverage"]["requests"] > 0
 
 
+@pytest.mark.long
 def test_what_only_traces_know_has_fewer_samples_and_wider_intervals(both: Both) -> None:
     words = ("report", "tail", "--without", "loss_recovery")
     every, share = (figures(each)[0] for each in both.ask(*words))
