@@ -116,7 +116,6 @@ def figures(document: Row) -> list[Row]:
     return [dict(zip(names, row, strict=True)) for row in document["rows"]]
 
 
-@pytest.mark.long
 def test_every_request_is_listed_and_those_of_the_share_have_causes(both: Both) -> None:
     every, share = both.ask("slow", "--limit", "1000")
     listed, of_share = ({each["external_id"]: each for each in found["requests"]} for found in (every, share))
