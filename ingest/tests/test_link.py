@@ -552,8 +552,19 @@ def test_instants_that_no_arithmetic_holds_stop_nothing(store: Store) -> None:
     assert store.query("SELECT sum(requests) FROM request_rollups").one() == (2,)
 
 
-@pytest.mark.parametrize("is_merged", [False, True])
-@pytest.mark.parametrize("later", [timedelta(minutes=3), timedelta(hours=1), timedelta(hours=13), timedelta(days=-40)])
+_LONG = pytest.mark.long
+
+
+@pytest.mark.parametrize("is_merged", [False, pytest.param(True, marks=_LONG)])
+@pytest.mark.parametrize(
+    "later",
+    [
+        timedelta(minutes=3),
+        pytest.param(timedelta(hours=1), marks=_LONG),
+        timedelta(hours=13),
+        pytest.param(timedelta(days=-40), marks=_LONG),
+    ],
+)
 def test_a_log_that_is_read_again_with_other_times_is_linked_once(
     store: Store, later: timedelta, is_merged: bool
 ) -> None:
@@ -596,7 +607,7 @@ def test_a_line_that_is_read_again_leaves_the_stream_that_it_meant(store: Store)
     assert requests(store) == before
 
 
-@pytest.mark.parametrize("is_merged", [False, True])
+@pytest.mark.parametrize("is_merged", [pytest.param(False, marks=_LONG), True])
 @pytest.mark.parametrize("later", [timedelta(minutes=3), timedelta(hours=13)])
 def test_a_trace_that_is_read_again_with_another_time_is_linked_once(
     store: Store, later: timedelta, is_merged: bool
