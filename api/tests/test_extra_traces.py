@@ -110,6 +110,7 @@ def test_every_event_of_every_file_is_there_and_exports_equal(loaded: Path, tmp_
             assert events in exported[name], name
 
 
+@pytest.mark.long
 def test_no_order_name_or_form_of_the_files_changes_an_answer(loaded: Path, tmp_path: Path) -> None:
     copies = tmp_path / "copies"
     copies.mkdir()

@@ -158,6 +158,7 @@ def test_a_shared_file_is_read_again_for_those_that_were_slow(make: Make, tmp_pa
     assert {row["trace_id"] for row in collector.rows("connections").values() if row["events_kept"] == "all"} == slow
 
 
+@pytest.mark.long
 def test_kills_while_events_are_read_again_lose_and_double_nothing(make: Make, tmp_path: Path) -> None:
     lines = shared(["aioquic_think_server"], 480)
     content = b"".join(lines)

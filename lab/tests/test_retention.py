@@ -96,6 +96,7 @@ def test_what_was_kept_is_whole_and_speaks_of_all(people: Population, store: Sto
             assert low < value < high and 2 * low - value < truth[name] < 2 * high - value, name
 
 
+@pytest.mark.long
 def test_intervals_cover_the_truth_and_without_weights_they_do_not(people: Population, store: Store) -> None:
     load(store, [people.logs], [], collector=COLLECTOR)
     by_rule = set()

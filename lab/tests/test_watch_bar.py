@@ -53,6 +53,7 @@ def test_no_kind_makes_requests_quicker_and_the_slowest_alone_change_only_the_ta
     assert of_hundredth.slower(durations, quicker) == pytest.approx(durations.slower(quicker))
 
 
+@pytest.mark.long
 def test_planted_cells_are_drawn_as_their_kind_says() -> None:
     service = cells(KINDS)
     first = len(service.keys) - len(KINDS) * len(SIGMAS)
