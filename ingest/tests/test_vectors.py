@@ -1,5 +1,5 @@
-"""The case folders of schema/vectors, through the real collector into the real engine: a quarter of them, always the same
-ones; `make test-all` takes all, and `cargo test` takes all through the collector alone."""
+"""The case folders of schema/vectors, through the real collector into the real engine: a quarter of them, the same ones
+each time. `make test-all` takes all; `cargo test` takes all through the collector alone."""
 
 import json
 import os
