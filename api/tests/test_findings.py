@@ -174,6 +174,7 @@ def test_noise_is_not_reported(populations: Store) -> None:
     assert reported <= 0.05 * RUNS
 
 
+@pytest.mark.long
 def test_a_planted_pair_is_found_first(populations: Store) -> None:
     first = 0
     for run in range(RUNS, 2 * RUNS):

@@ -31,7 +31,10 @@ from quiclens_lab.population import population
 
 CONNECTIONS, SHARE, PATIENCE_S = 100, 0.25, 300
 CLOCK_US = 2  # a line's time is rounded
-pytestmark = pytest.mark.skipif(not collector_binary().is_file(), reason="the collector is not built")
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(not collector_binary().is_file(), reason="the collector is not built"),
+]
 
 Row = dict[str, Any]
 
@@ -158,7 +161,6 @@ def test_what_became_worse_is_the_same(both: Both) -> None:
     assert every["findings"] == share["findings"] and every["coverage"]["requests"] == share["coverage"]["requests"] > 0
 
 
-@pytest.mark.long
 def test_what_only_traces_know_has_fewer_samples_and_wider_intervals(both: Both) -> None:
     words = ("report", "tail", "--without", "loss_recovery")
     every, share = (figures(each)[0] for each in both.ask(*words))

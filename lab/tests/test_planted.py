@@ -7,6 +7,8 @@ from quiclens_questions.reports import REPORTS
 
 from quiclens_lab.planted import planted
 
+pytestmark = pytest.mark.long
+
 SAMPLES = 40
 # Of so few samples: 1 in 10,000 runs of a true 95 % has fewer.
 LEAST_HELD = 0.8

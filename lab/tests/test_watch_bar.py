@@ -25,6 +25,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
         yield opened
 
 
+@pytest.mark.long
 def test_what_everybody_sees_is_found_at_once_and_where_nothing_changes_nothing_is(store: Store) -> None:
     planted = [question(store) for question in planted_windows(WINDOWS, seed=3)]
     nothing = [question(store) for question in islice(windows_of_nothing(WINDOWS, seed=3), 2)]
