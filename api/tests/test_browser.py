@@ -59,8 +59,10 @@ def seen(served: Served, steps: list[Row], together: int = 1) -> list[Row]:
     return found
 
 
-@pytest.mark.parametrize("also", [False, pytest.param(True, marks=pytest.mark.long)], ids=["wide", "dark and narrow"])
-def test_every_page_shows_what_it_is_for(demo: Served, also: bool) -> None:
+@pytest.mark.parametrize(
+    "is_dark_or_narrow", [False, pytest.param(True, marks=pytest.mark.long)], ids=["wide", "dark and narrow"]
+)
+def test_every_page_shows_what_it_is_for(demo: Served, is_dark_or_narrow: bool) -> None:
     slowest = json.loads(demo.ask(method="GET", path="/api/v1/requests?limit=1").text)["requests"][0]
     request, connection = slowest["request_id"], quote(slowest["connection_id"])
     over_tcp = json.loads(demo.ask(method="GET", path="/api/v1/requests?limit=1&where=protocol%3Dh2").text)["requests"][
@@ -141,7 +143,7 @@ def test_every_page_shows_what_it_is_for(demo: Served, also: bool) -> None:
         step("working_phone", "/working", ["tr#rejects"], width=400),
         step("docs", "/api/docs", ["The slowest requests"]),
     ]
-    steps = [each for each in steps if also == ("dark" in each or "width" in each)]
+    steps = [each for each in steps if is_dark_or_narrow == ("dark" in each or "width" in each)]
     done = {each["name"] for each in steps if each["do"]}
     for each in steps:
         each["barriers"] = each["name"] not in done  # what axe calls one: WCAG 2.2 A and AA, as far as it can say

@@ -552,17 +552,14 @@ def test_instants_that_no_arithmetic_holds_stop_nothing(store: Store) -> None:
     assert store.query("SELECT sum(requests) FROM request_rollups").one() == (2,)
 
 
-_LONG = pytest.mark.long
-
-
-@pytest.mark.parametrize("is_merged", [False, pytest.param(True, marks=_LONG)])
+@pytest.mark.parametrize("is_merged", [False, pytest.param(True, marks=pytest.mark.long)])
 @pytest.mark.parametrize(
     "later",
     [
         timedelta(minutes=3),
-        pytest.param(timedelta(hours=1), marks=_LONG),
+        pytest.param(timedelta(hours=1), marks=pytest.mark.long),
         timedelta(hours=13),
-        pytest.param(timedelta(days=-40), marks=_LONG),
+        pytest.param(timedelta(days=-40), marks=pytest.mark.long),
     ],
 )
 def test_a_log_that_is_read_again_with_other_times_is_linked_once(
@@ -607,7 +604,7 @@ def test_a_line_that_is_read_again_leaves_the_stream_that_it_meant(store: Store)
     assert requests(store) == before
 
 
-@pytest.mark.parametrize("is_merged", [pytest.param(False, marks=_LONG), True])
+@pytest.mark.parametrize("is_merged", [pytest.param(False, marks=pytest.mark.long), True])
 @pytest.mark.parametrize("later", [timedelta(minutes=3), timedelta(hours=13)])
 def test_a_trace_that_is_read_again_with_another_time_is_linked_once(
     store: Store, later: timedelta, is_merged: bool

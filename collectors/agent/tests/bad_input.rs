@@ -401,6 +401,9 @@ fn some_logs_cost_no_more_memory_than_a_process_may_have() {
     });
 }
 
+/// A file's name, what makes its content, and how many records of it are rejected, by reason.
+type Input<'a> = (&'a str, &'a dyn Fn() -> String, &'a [(&'a str, u64)]);
+
 fn memory_of_logs(is_asked: impl Fn(&str) -> bool) {
     let lines = |header: &str, count: usize, line: &dyn Fn(usize) -> String| {
         let mut file = header.to_owned();
@@ -428,47 +431,48 @@ fn memory_of_logs(is_asked: impl Fn(&str) -> bool) {
     let row = |number: usize| format!("{number:016x}\t0\t0\tclock_anchor\t1700000000000000, host, 1, server\n");
     let long_title = format!("{{\"title\":\"{}\",\"traces", "t".repeat(2 << 20));
     let (connections, requests, state) = ("too_many_connections", "too_many_requests", "too_much_state");
-    for (name, file, wanted) in [
-        ("rejects.qlog", lines(HEADER, 1_000_000, &|_| "x\n".to_owned()), &[("not_json", 1_000_000)][..]),
-        ("header.qlog", lines(&long, 1000, &group), &[(connections, 745)]),
-        ("connections.log", lines("", 100_000, &row), &[(connections, 67_232)]),
-        ("streams.qlog", lines(HEADER, 100_000, &stream), &[(requests, 90_000)]),
-        ("keys.qlog", lines(HEADER, 50, &named(3 << 20)), &[]),
-        ("spaces.qlog", lines(HEADER, 100, &spaces), &[]),
-        ("frames.qlog", lines(HEADER, 1, &frames), &[("too_many_frames", 1)]),
-        ("windows.qlog", windows(9_000, 100_000, true), &[]),
-        ("no_acks.qlog", windows(9_000, 100_000, false), &[]),
-        ("losses.qlog", losses(100_000), &[]),
-        ("groups.qlog", groups(60_000, 1, 4), &[(connections, 108_928), (state, 98_304)]),
-        ("requests.qlog", groups(20, 9_000, 1), &[(state, 65_579)]),
-        ("connections_and_requests.qlog", groups(30_000, 5, 4), &[(connections, 153_840), (state, 343_022)]),
-        ("answers.qlog", groups(6_000, 25, 4), &[(state, 474_075)]),
-        ("late.qlog", late(32_768), &[]),
-        ("names.qlog", lines(HEADER, 150, &long_name), &[("too_long", 150)]),
-        ("header_values.qlog", format!("{}{EVENT}\n", with_values(HEADER)), &[("header_value", 1)]),
+    let inputs: [Input; 23] = [
+        ("rejects.qlog", &|| lines(HEADER, 1_000_000, &|_| "x\n".to_owned()), &[("not_json", 1_000_000)]),
+        ("header.qlog", &|| lines(&long, 1000, &group), &[(connections, 745)]),
+        ("connections.log", &|| lines("", 100_000, &row), &[(connections, 67_232)]),
+        ("streams.qlog", &|| lines(HEADER, 100_000, &stream), &[(requests, 90_000)]),
+        ("keys.qlog", &|| lines(HEADER, 50, &named(3 << 20)), &[]),
+        ("spaces.qlog", &|| lines(HEADER, 100, &spaces), &[]),
+        ("frames.qlog", &|| lines(HEADER, 1, &frames), &[("too_many_frames", 1)]),
+        ("windows.qlog", &|| windows(9_000, 100_000, true), &[]),
+        ("no_acks.qlog", &|| windows(9_000, 100_000, false), &[]),
+        ("losses.qlog", &|| losses(100_000), &[]),
+        ("groups.qlog", &|| groups(60_000, 1, 4), &[(connections, 108_928), (state, 98_304)]),
+        ("requests.qlog", &|| groups(20, 9_000, 1), &[(state, 65_579)]),
+        ("connections_and_requests.qlog", &|| groups(30_000, 5, 4), &[(connections, 153_840), (state, 343_022)]),
+        ("answers.qlog", &|| groups(6_000, 25, 4), &[(state, 474_075)]),
+        ("late.qlog", &|| late(32_768), &[]),
+        ("names.qlog", &|| lines(HEADER, 150, &long_name), &[("too_long", 150)]),
+        ("header_values.qlog", &|| format!("{}{EVENT}\n", with_values(HEADER)), &[("header_value", 1)]),
         (
             "never_closed.qlog",
-            document("{\"vantage_point\":", 1_000_000),
+            &|| document("{\"vantage_point\":", 1_000_000),
             &[("no_events", 1), ("not_json", 64), ("too_deep", 999_935)],
         ),
-        ("no_events.qlog", document("{\"events\":[]},", 600_000), &[("no_events", 600_000)]),
+        ("no_events.qlog", &|| document("{\"events\":[]},", 600_000), &[("no_events", 600_000)]),
         (
             "long_header.qlog",
-            document("{\"events\":[]},", 600_000).replace("{\"traces", &long_title),
+            &|| document("{\"events\":[]},", 600_000).replace("{\"traces", &long_title),
             &[("no_events", 37), ("too_long", 599_963)],
         ),
         (
             "long_header_and_events.qlog",
-            document(&format!("{{\"events\":[{EVENT},{EVENT}]}},"), 1000).replace("{\"traces", &long_title),
+            &|| document(&format!("{{\"events\":[{EVENT},{EVENT}]}},"), 1000).replace("{\"traces", &long_title),
             &[("too_long", 2901)],
         ),
-        ("damaged.qlog", document("{\"events\":[{]},", 1_100_000), &[("not_json", 1_100_000)]),
-        ("behind.qlog", document(&format!("{{\"events\":[{EVENT}],{}}},", values()), 6), &[("header_value", 6)]),
-    ] {
+        ("damaged.qlog", &|| document("{\"events\":[{]},", 1_100_000), &[("not_json", 1_100_000)]),
+        ("behind.qlog", &|| document(&format!("{{\"events\":[{EVENT}],{}}},", values()), 6), &[("header_value", 6)]),
+    ];
+    for (name, file, wanted) in inputs {
         if !is_asked(name) {
             continue;
         }
-        let path = scratch(name, file.as_bytes());
+        let path = scratch(name, file().as_bytes());
         let seen = load(&path);
         let wanted = reasons(wanted);
         assert_eq!(seen.rejected, wanted, "{name}");

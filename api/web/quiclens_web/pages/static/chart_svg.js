@@ -48,11 +48,7 @@ export function toSvg(plot, chart, said) {
       return `<path d="M${[...edge(ends.high), ...edge(ends.low).reverse()].join("L")}Z" fill="${line.colour}" fill-opacity="0.18"/>`;
     });
   }
-  const written = (/** @type {number} */ at) => new Date(at * 1e3).toISOString();
-  const told = chart.toldX ?? ((/** @type {number} */ at) => {
-    const isTimeEnough = isOneDay(written(plot.posToVal(0, "x")), written(plot.posToVal(box.width, "x")));
-    return isTimeEnough ? written(at).slice(11, 19) : written(at).slice(0, 16).replace("T", " ");
-  });
+  const told = chart.toldX ?? clock(plot.posToVal(0, "x"), plot.posToVal(box.width, "x"));
   const ticks = [0, 0.25, 0.5, 0.75, 1].map((share) => plot.posToVal(share * box.width, "x"));
   const levels = [0, 0.25, 0.5, 0.75, 1].map((share) => plot.posToVal(share * box.height, "y"));
   const axes = [
@@ -67,6 +63,12 @@ export function toSvg(plot, chart, said) {
     `<text x="${MARGIN}" y="24" font-size="14" font-weight="bold">${escape(said.title)}</text><text x="${MARGIN}" y="${24 + LINE}">${escape(said.of)}</text>` +
     `<g transform="translate(0 ${room.above})"><rect x="${box.left}" y="${box.top}" width="${box.width}" height="${box.height}" fill="none" stroke="#bbb"/>${axes.join("")}${shapes.join("")}${marks.join("")}</g>` +
     `${keys.join("")}<text x="${MARGIN}" y="${below + legend.length * LINE + 13}" fill="#666">${escape(said.address)}</text></svg>`;
+}
+
+/** Times of a stretch, with dates where it goes over midnight. @param {number} first since 1970, s @param {number} last @returns {(at: number) => string} */
+function clock(first, last) {
+  const written = (/** @type {number} */ at) => new Date(at * 1e3).toISOString();
+  return isOneDay(written(first), written(last)) ? (at) => written(at).slice(11, 19) : (at) => written(at).slice(0, 16).replace("T", " ");
 }
 
 /** Places of values that follow each other: one run, or where gaps are gaps as many as these leave. @param {(number | null | undefined)[]} values @param {boolean} isGapped */
